@@ -177,7 +177,11 @@ def test_operands_of_wmma_from_lds():
     wave64 = atom("v_wmma_f32_16x16x16_f16", "rdna3/64")
     with pytest.raises(LeafTypeError, match="rdna3 in waves of 64 is known") as refused:
         operand_reads(wave64, "A", parse("(16,16):(16,1)"))
-    memory = re.search("memory='(.*)'", refused.value.reason.fix)[1]
+    memory = re.search("memory='(.*?)'", refused.value.reason.fix)[1]
+    with pytest.raises(RangeError, match="a load of 256 bits") as refused:  # a memory of another machine
+        operand_reads(wmma, "A", parse("(16,16):(16,1)"), memory="ASCEND_UB")
+    own = re.search("memory='(.*?)'", refused.value.reason.fix)[1]
+    assert operand_reads(wmma, "A", parse("(16,16):(16,1)"), memory=own) == wide
     assert operand_reads(wave64, "A", parse("(16,16):(16,1)"), memory=memory).loads == 2
 
 

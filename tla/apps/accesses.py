@@ -9,7 +9,7 @@ from ..core.on_demand import OnDemand
 from ..notation.width import ASSUMED, element_width
 from . import terminal
 from .expressions import read_coord
-from .terminal import OWNERS, Answer
+from .terminal import OWNERS, Answer, option
 
 if TYPE_CHECKING:
     from .. import access as accesses
@@ -21,30 +21,22 @@ _accesses, _owners, _patterns = OnDemand("tla.access"), OnDemand("tla.apps.owner
 
 
 def _tile_options(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("--bits", metavar="N", type=int, help="bits of an element, if no text says them; else 32")
-    sub.add_argument(
-        "--tile",
-        metavar="TILE",
-        help="the extents of the tile, such as 64,64: for tla swizzle with names, and for '#ttg...'",
-    )
-    sub.add_argument(
-        "--memory",
-        metavar="NAME",
-        help="a row of the table of memories; by default that of the access, or NVIDIA_SHARED",
-    )
+    option(sub, "--bits N", "bits of an element, if no text says them; else 32", type=int)
+    option(sub, "--tile TILE", "the extents of the tile, such as 64,64: for tla swizzle with names, and for '#ttg...'")
+    option(sub, "--memory NAME", "a row of the table of memories; by default that of the access, or NVIDIA_SHARED")
 
 
 def access_options(access: argparse.ArgumentParser) -> None:
     """The options of `tla access`."""
     _tile_options(access)
-    access.add_argument("--width", metavar="N", type=int, help="bits of a lane's access; by default the widest")
+    option(access, "--width N", "bits of a lane's access; by default the widest", type=int)
 
 
 def swizzle_options(swizzle: argparse.ArgumentParser) -> None:
     """The options of `tla swizzle`."""
     _tile_options(swizzle)
     for name in ("write", "read"):
-        swizzle.add_argument(f"--{name}", metavar="OWNERS", action="append", default=[], help=f"who {name}s: {OWNERS}")
+        option(swizzle, f"--{name} OWNERS", f"who {name}s: {OWNERS}", action="append", default=[])
 
 
 def access(arguments: argparse.Namespace) -> Answer:
@@ -66,17 +58,13 @@ def access(arguments: argparse.Namespace) -> Answer:
         "convention": found.memory.convention,
         "element": element._asdict(),
     }
-    mend = (
-        [_mend(arguments, who.held, place, found)]
-        if found.degree > 1 and isinstance(who.held, _patterns.Pattern)
-        else []
-    )
-    return value, lambda _: terminal.wrapped([*str(found).splitlines(), *filter(None, mend)])
+    conflicts = found.degree > 1 and isinstance(who.held, _patterns.Pattern)
+    mend = _mend(arguments, who.held, place, found) if conflicts else ""
+    return value, lambda _: terminal.wrapped([*str(found).splitlines(), *filter(None, [mend])])
 
 
 def _mend(arguments: argparse.Namespace, held: pattern.Pattern, place: Layout, found: accesses.Access) -> str:
-    """The command that finds a layout without this conflict, which is written along the rows; "" where there is none
-    for its extents."""
+    """The command that finds a layout without this conflict, written along the rows; "" where its extents have none."""
     tile = _places.extents_of(place)
     if any(n & (n - 1) for n in tile):
         return ""
@@ -112,9 +100,8 @@ def swizzle(arguments: argparse.Namespace) -> Answer:
 def _swizzle_text(value: dict[str, Any]) -> str:
     readable, cost = value["text"].splitlines()
     chain = [] if readable == value["layout"] else [f"XOR strides {readable}"]
-    return terminal.wrapped(
-        [value["layout"], *chain, cost, "elements of {bits} bits ({said})".format(**value["element"])]
-    )
+    element = "elements of {bits} bits ({said})".format(**value["element"])
+    return terminal.wrapped([value["layout"], *chain, cost, element])
 
 
 def _extents(text: str | None) -> tuple[int, ...] | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .. import xla
 from ..core.errors import LeafTypeError, RangeError
 from ..core.on_demand import OnDemand, jax_module
-from .terminal import Answer
+from .terminal import Answer, option
 
 if TYPE_CHECKING:
     import dataclasses
@@ -21,19 +21,9 @@ else:  # the overview of all commands needs none of them
 
 def advise_options(sub: argparse.ArgumentParser) -> None:
     """The options of the command."""
-    sub.add_argument(
-        "--arguments",
-        metavar="NAME",
-        default="arguments",
-        help="its arguments there: a tuple, or a function that gives one",
-    )
-    sub.add_argument(
-        "--topology",
-        metavar="T",
-        default="v5e:2x2",
-        help="what it is compiled for, as libtpu names it: v5e:2x2, v6e:4x4",
-    )
-    sub.add_argument("--most", metavar="N", type=int, default=24, help="try the first N changes; 24 by default")
+    option(sub, "--arguments NAME", "its arguments there: a tuple, or a function that gives one", default="arguments")
+    option(sub, "--topology T", "what it is compiled for, as libtpu names it: v5e:2x2, v6e:4x4", default="v5e:2x2")
+    option(sub, "--most N", "try the first N changes; 24 by default", type=int, default=24)
 
 
 def advise(arguments: argparse.Namespace) -> Answer:
@@ -49,11 +39,8 @@ def advise(arguments: argparse.Namespace) -> Answer:
     function, given = _named(script, name, path), _named(script, arguments.arguments, path)
     given = given() if callable(given) else given
     if not isinstance(given, (tuple, list)):
-        raise LeafTypeError(
-            f"{arguments.arguments} of {path} is a {type(given).__name__}",
-            "a tuple of arguments",
-            "write arguments = (x, y)",
-        )
+        what = f"{arguments.arguments} of {path} is a {type(given).__name__}"
+        raise LeafTypeError(what, "a tuple of arguments", "write arguments = (x, y)")
     _require_it_takes(function, given, f"{name} of {path}")
     found = xla.try_advice(function, *given, topology=arguments.topology, most=arguments.most)
     value = {
@@ -72,19 +59,14 @@ def _require_it_takes(function: Any, given: Sequence[Any], where: str) -> None:
         jax_module("jax").eval_shape(function, *given)
     except Exception as error:
         said = (str(error).splitlines() or [""])[0]
-        raise RangeError(
-            f"{where}, called with its arguments: {type(error).__name__}: {said:.200}",
-            "a function that JAX traces with them",
-            "call it in the script: jax.eval_shape(step, *arguments)",
-        ) from error
+        what = f"{where}, called with its arguments: {type(error).__name__}: {said:.200}"
+        fix = "call it in the script: jax.eval_shape(step, *arguments)"
+        raise RangeError(what, "a function that JAX traces with them", fix) from error
 
 
 def _named(script: Mapping[str, Any], name: str, path: str) -> Any:
     if name not in script:
-        fix = (
-            "write arguments = (...) in it: arrays, or jax.ShapeDtypeStruct"
-            if name == "arguments"
-            else "name what the script has"
-        )
+        arrays = "write arguments = (...) in it: arrays, or jax.ShapeDtypeStruct"
+        fix = arrays if name == "arguments" else "name what the script has"
         raise LeafTypeError(f"{path} has no {name}", "a name of the script", fix)
     return script[name]

@@ -13,13 +13,13 @@ from ..core.on_demand import OnDemand
 from ..xla.shapes.curve import in_units
 from ..xla.shapes.grammar import named_shape
 from . import terminal
-from .terminal import Answer, plain
+from .terminal import Answer, option, plain
 
 _compare, _default = OnDemand("tla.xla.shapes.compare"), OnDemand("tla.xla.shapes.default")
 
 
 def relayout_options(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("--permutation", metavar="DIMS", help="transpose the source first, as HLO does: 1,0")
+    option(sub, "--permutation DIMS", "transpose the source first, as HLO does: 1,0")
 
 
 def relayout(arguments: argparse.Namespace) -> Answer:
@@ -60,13 +60,8 @@ def _elements(n: int) -> str:
 
 
 def explain_options(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument(
-        "index",
-        metavar="INDEX",
-        nargs="?",
-        help="numbers between commas, such as 2,3; by default the dimensions' letters",
-    )
-    sub.add_argument("--strip", action="store_true", help="show what each slot of memory holds, too")
+    option(sub, "index INDEX", "numbers between commas, such as 2,3; by default the dimensions' letters", nargs="?")
+    option(sub, "--strip", "show what each slot of memory holds, too")
 
 
 def explain(arguments: argparse.Namespace) -> Answer:
@@ -98,7 +93,7 @@ def _strip_lines(strip: list[Any]) -> Iterator[str]:
 
 
 def default_options(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("--target", metavar="T", help=f"one of {', '.join(_default.TARGETS)}; all by default")
+    option(sub, "--target T", f"one of {', '.join(_default.TARGETS)}; all by default")
 
 
 def default(arguments: argparse.Namespace) -> Answer:
@@ -106,25 +101,23 @@ def default(arguments: argparse.Namespace) -> Answer:
     shape = _array(arguments.array)
     dims = tuple(n for n in shape.dimensions if isinstance(n, int))
     targets = _default.TARGETS if arguments.target is None else (arguments.target,)
-    value = []
-    for target in targets:
-        found = xla.default_layout(shape.element_type, dims, target)
-        value.append(
-            {"target": target, "shape": str(found), "bytes": xla.byte_size(found), "waste_bytes": xla.waste(found)}
-        )
+    found = {target: xla.default_layout(shape.element_type, dims, target) for target in targets}
+    value = [
+        {"target": target, "shape": str(x), "bytes": xla.byte_size(x), "waste_bytes": xla.waste(x)}
+        for target, x in found.items()
+    ]
+    return value, _default_text
 
-    def text(value: list[dict[str, Any]]) -> str:
-        rows = [["target", "bytes", "waste", "shape"]]
-        rows += [
-            [v["target"], f"{v['bytes']:,}", terminal.percent(v["waste_bytes"], v["bytes"]), v["shape"]] for v in value
-        ]
-        return "\n".join(terminal.table(rows, 1, terminal.width()))
 
-    return value, text
+def _default_text(value: list[dict[str, Any]]) -> str:
+    rows = [["target", "bytes", "waste", "shape"]]
+    for v in value:
+        rows.append([v["target"], f"{v['bytes']:,}", terminal.percent(v["waste_bytes"], v["bytes"]), v["shape"]])
+    return "\n".join(terminal.table(rows, 1, terminal.width()))
 
 
 def sharding_options(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("--devices", metavar="N", type=int, help="how many devices; as many as it needs by default")
+    option(sub, "--devices N", "how many devices; as many as it needs by default", type=int)
 
 
 def sharding(arguments: argparse.Namespace) -> Answer:
@@ -140,11 +133,8 @@ def sharding(arguments: argparse.Namespace) -> Answer:
     slices = found.slices(dims, count)
     largest = max(slices.values(), key=lambda s: math.prod(hi - lo for lo, hi in s), default=())
     local = tuple(hi - lo for lo, hi in largest)
-    one = (
-        xla.default_layout(shape.element_type, local)
-        if shape.layout is None
-        else xla.ArrayShape(shape.element_type, local, shape.layout)
-    )
+    one = xla.ArrayShape(shape.element_type, local, shape.layout)
+    one = xla.default_layout(shape.element_type, local) if shape.layout is None else one
     value = {
         "sharding": str(found),
         "devices": {str(d): [list(pair) for pair in s] for d, s in slices.items()},
@@ -158,15 +148,8 @@ def _sharding_text(value: dict[str, Any]) -> str:
     rows = [["device", "slice"]]
     rows += [[d, ", ".join(f"{lo}:{hi}" for lo, hi in s)] for d, s in value["devices"].items()]
     last = f"{value['shape']} on the device that holds most: {_bytes(value['bytes'])}"
-    return "\n".join(
-        [
-            terminal.wrapped([value["sharding"]]),
-            "",
-            *terminal.table(rows, 1, terminal.width()),
-            "",
-            terminal.wrapped([last]),
-        ]
-    )
+    table = "\n".join(terminal.table(rows, 1, terminal.width()))
+    return "\n\n".join([terminal.wrapped([value["sharding"]]), table, terminal.wrapped([last])])
 
 
 def _array(text: str) -> xla.ArrayShape:

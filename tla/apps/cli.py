@@ -15,7 +15,7 @@ from ..core.errors import TlaError
 from ..core.on_demand import OnDemand
 from ..core.reader import nearest
 from . import terminal
-from .terminal import LAYOUT, OWNERS
+from .terminal import LAYOUT, OWNERS, option
 
 # A command loads its own module.
 _advise = OnDemand("tla.apps.advise")
@@ -86,17 +86,8 @@ class _Overview(argparse.ArgumentParser):
         lines = ["usage: tla COMMAND ...", "", str(self.description)]
         for title, names in GROUPS.items():
             lines += ["", title, *(f"  {name:<10} {WANTS[name]}" for name in names)]
-        return "\n".join(
-            [
-                *lines,
-                "",
-                "begin with",
-                *(f"  {line}" for line in BEGIN),
-                "",
-                "tla COMMAND --help: its options, with examples",
-                "",
-            ]
-        )
+        lines += ["", "begin with", *(f"  {line}" for line in BEGIN)]
+        return "\n".join([*lines, "", "tla COMMAND --help: its options, with examples", ""])
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
@@ -117,25 +108,21 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     parser = _Overview(prog="tla", description=description, formatter_class=_UNSIZED)
     parser.add_argument("--version", action="version", version=f"tla {__version__}, {build_info()}")
     kind = argparse.ArgumentParser
-    commands = parser.add_subparsers(
-        required=True, metavar="COMMAND", prog=parser.prog, parser_class=kind
-    )  # given, it costs no help
+    # prog is given, so that it costs no help
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", prog=parser.prog, parser_class=kind)
     chosen = _command(given)
     for name in [chosen] if chosen in COMMANDS else COMMANDS:
         module, arguments = COMMANDS[name]
         run = getattr(module, name.replace("-", "_"))
-        doc, epilog = (
-            terminal.summary(run),
-            "\n".join(["examples:", *(f"  tla {name} {given}" for given in EXAMPLES[name])]),
-        )
-        sub = commands.add_parser(name, description=doc, epilog=epilog, formatter_class=_UNSIZED)
+        epilog = "\n".join(["examples:", *(f"  tla {name} {given}" for given in EXAMPLES[name])])
+        sub = commands.add_parser(name, description=terminal.summary(run), epilog=epilog, formatter_class=_UNSIZED)
         if name != chosen:  # options name what is loaded for their command alone
             continue
-        sub.add_argument("--json", action="store_true", help="print JSON")
+        option(sub, "--json", "print JSON")
         if name not in WHOLE:
-            sub.add_argument("--all", action="store_true", help="more lines than the screen has, too")
+            option(sub, "--all", "more lines than the screen has, too")
         for argument, text in arguments.items():
-            sub.add_argument(argument, metavar=argument.upper(), help=text)
+            option(sub, f"{argument} {argument.upper()}", text)
         if options := getattr(module, f"{run.__name__}_options", None):
             options(sub)
         sub.set_defaults(run=run)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ..core.errors import LeafTypeError, Unproven
 from ..core.on_demand import OnDemand
 from ..notation.width import ASSUMED, element_width
-from .expressions import layout_of, layouts_in, only, read
-from .terminal import Answer
+from .expressions import layout_of, only, read
+from .terminal import Answer, option
 
 if TYPE_CHECKING:
     from .. import codegen, symbolic
@@ -20,33 +20,29 @@ else:
 
 def _code_options(sub: argparse.ArgumentParser, targets: Iterable[str]) -> None:
     sub.add_argument("--target", default="c", help=f"one of {', '.join(targets)}; c by default")
-    sub.add_argument("--name", metavar="NAME", help="the name of the function")
-    sub.add_argument(
-        "--multiple-of", metavar="NAME=N", nargs="+", default=[], help="what divides the sizes that have names"
-    )
+    option(sub, "--name NAME", "the name of the function")
+    _size_options(sub)
     sub.add_argument(
         "--check", choices=["function", "assert"], default="", help="write what the sizes have to meet as code, too"
     )
-    sub.add_argument("--at-most", metavar="NAME=N", nargs="+", default=[], help="how large they are at most")
+
+
+def _size_options(sub: argparse.ArgumentParser) -> None:
+    option(sub, "--multiple-of NAME=N", "what divides the sizes that have names", nargs="+", default=[])
+    option(sub, "--at-most NAME=N", "how large they are at most", nargs="+", default=[])
 
 
 def emit_options(emit: argparse.ArgumentParser) -> None:
     """The options of `tla emit`."""
     _code_options(emit, (*codegen.TARGETS, *codegen.SYSTEMS))
-    emit.add_argument(
-        "--coords", metavar="NAMES", help="the names of the coordinates, such as i,j or (i0,i1),j; i,j,... by default"
-    )
-    emit.add_argument(
-        "--integer", metavar="TYPE", help="int32, int64, uint32 or uint64; by default int32 where all is proved to fit"
-    )
+    option(emit, "--coords NAMES", "the names of the coordinates, such as i,j or (i0,i1),j; i,j,... by default")
+    option(emit, "--integer TYPE", "int32, int64, uint32 or uint64; by default int32 where all is proved to fit")
 
 
 def emit_copy_options(emit_copy: argparse.ArgumentParser) -> None:
     """The options of `tla emit-copy`."""
     _code_options(emit_copy, codegen.WRITERS)
-    emit_copy.add_argument(
-        "--bits", metavar="N", type=int, help="bits of an element: 8, 16, 32 or 64; 32, or as the layout says"
-    )
+    option(emit_copy, "--bits N", "bits of an element: 8, 16, 32 or 64; 32, or as the layout says", type=int)
 
 
 def emit(arguments: argparse.Namespace) -> Answer:
@@ -63,13 +59,8 @@ def emit(arguments: argparse.Namespace) -> Answer:
 def prove_options(prove: argparse.ArgumentParser) -> None:
     """The options of `tla prove`."""
     prove.add_argument("--target", default="c", help=f"one of {', '.join(codegen.READ)}; c by default")
-    prove.add_argument(
-        "--coords", metavar="NAMES", help="the names of the coordinates, such as i,j; i,j,... by default"
-    )
-    prove.add_argument(
-        "--multiple-of", metavar="NAME=N", nargs="+", default=[], help="what divides the sizes that have names"
-    )
-    prove.add_argument("--at-most", metavar="NAME=N", nargs="+", default=[], help="how large they are at most")
+    option(prove, "--coords NAMES", "the names of the coordinates, such as i,j; i,j,... by default")
+    _size_options(prove)
 
 
 def prove(arguments: argparse.Namespace) -> Answer:
@@ -79,11 +70,8 @@ def prove(arguments: argparse.Namespace) -> Answer:
     found = codegen.prove(layout_of(subject), arguments.target, arguments.coords)
     if found.proved is not True:
         at = f" at {', '.join(f'{n} = {v}' for n, v in found.witness.items())}" if found.witness else ""
-        raise Unproven(
-            f"{found.text}{found.how}{at}",
-            "a text that is the layout",
-            "compare it with `tla offset` there" if at else "give sizes as numbers",
-        )
+        fix = "compare it with `tla offset` there" if at else "give sizes as numbers"
+        raise Unproven(f"{found.text}{found.how}{at}", "a text that is the layout", fix)
     return {"target": arguments.target, "proved": True, "how": found.how, "text": found.text}, _proved
 
 
@@ -123,7 +111,7 @@ def _with_symbols(text: str, sizes: dict[str, symbolic.SymInt]) -> Any:
         raise Unproven(
             f"{text}: whether {', and '.join(program.assumed)}", "sizes that fit", "say it, as in --multiple-of M=64"
         )
-    return only(text, layouts_in(text, program))
+    return only(text, program)
 
 
 def _facts(option: str, given: Sequence[str], names: Iterable[str]) -> dict[str, int]:

@@ -60,17 +60,8 @@ def _text(value: dict[str, Any]) -> str:
 def tables(value: dict[str, Any]) -> list[tuple[str, list[list[str]]]]:
     """The parts of a comparison: the title of each, and its rows, of which the first is their head."""
     rows = [["space", "before", "after", "", ""]]
-    rows += [
-        [
-            p["name"],
-            f"{p['before']:,}",
-            f"{p['after']:,}",
-            f"{p['after'] - p['before']:+,}",
-            _growth(p["before"], p["after"]),
-        ]
-        for p in value["peaks"]
-    ]
-    for name, (one, two) in (("XLA's peak", value["reported"]), ("moved", value["moved"])):
+    peaks = ((p["name"], (p["before"], p["after"])) for p in value["peaks"])
+    for name, (one, two) in (*peaks, ("XLA's peak", value["reported"]), ("moved", value["moved"])):
         rows.append([name, f"{one:,}", f"{two:,}", f"{two - one:+,}", _growth(one, two)])
     found = [("peaks, and bytes read and written by moves that wait:", rows)]
     for part, title in (
@@ -87,11 +78,4 @@ def _row(c: dict[str, Any]) -> list[str]:
     shape = c["was"] if c["was"] == c["now"] else f"{c['was'] or 'nothing'} => {c['now'] or 'nothing'}"
     size = in_units(max(c["before"], c["after"]))
     where = " ".join(filter(None, (c["op_name"], c["source"])))
-    return [
-        f"{c['after'] - c['before']:+,}",
-        size,
-        c["kind"],
-        f"{c['name']}{'*' if c['at_peak'] else ''}",
-        shape,
-        where,
-    ]
+    return [f"{c['after'] - c['before']:+,}", size, c["kind"], c["name"] + "*" * c["at_peak"], shape, where]

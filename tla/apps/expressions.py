@@ -12,13 +12,9 @@ from ..core.on_demand import OnDemand
 from ..notation.text import parse
 
 if TYPE_CHECKING:
-    from .. import viz
     from .explore.operations import Program
-else:
-    viz = OnDemand("tla.viz")
 
 _grammar, _operations = OnDemand("tla.apps.explore.grammar"), OnDemand("tla.apps.explore.operations")
-_tilings = OnDemand("tla.apps.explore.tilings")
 
 
 def read(text: str, names: dict[str, Any] | None = None) -> Program:
@@ -27,45 +23,27 @@ def read(text: str, names: dict[str, Any] | None = None) -> Program:
     return program
 
 
-def known_layouts(text: str) -> tuple[Any, ...]:
-    """The layouts that an expression says, all of whose sizes are known."""
-    return layouts_in(text, closed(text))
-
-
 def closed(text: str) -> Program:
     """The program of a text all of whose sizes are known; Unproven where one is open."""
     program = read(text)
     if program.sizes:
-        given = "".join(f"{name} = 64; " for name in program.sizes)
-        raise Unproven(
-            f"the sizes of {text}: {', '.join(program.sizes)}", "numbers", f"put them before it: '{given}{text}'"
-        )
+        what, given = f"the sizes of {text}: {', '.join(program.sizes)}", "".join(f"{n} = 64; " for n in program.sizes)
+        raise Unproven(what, "numbers", f"put them before it: '{given}{text}'")
     return program
 
 
-def drawn(value: object) -> tuple[Any, ...]:
-    """The layouts of a value, and XLA arrays: two of a relayout, all of a tuple."""
-    found: tuple[Any, ...] = _operations.drawn(value)
-    return found
-
-
-def subjects(program: Program) -> tuple[viz.Subject, ...]:
-    """The value of a program as what is drawn."""
-    found: tuple[viz.Subject, ...] = _tilings.subjects(program)
-    return found
-
-
 def layouts_in(text: str, program: Program) -> tuple[Any, ...]:
-    """The layouts of a program, as `drawn` has them; LeafTypeError where there is none."""
-    if found := drawn(program.value.value):
+    """The layouts of a program, and XLA arrays: two of a relayout, all of a tuple; LeafTypeError where there is none."""
+    found: tuple[Any, ...] = _operations.drawn(program.value.value)
+    if found:
         return found
     fix = "write (4,2):(1,4), or f32[4,2], or MakeLayout[half, zN](100, 60)"
     raise LeafTypeError(f"{text} is no layout", "shape:stride, an XLA shape, or an expression of these", fix)
 
 
-def only(text: str, found: tuple[Any, ...]) -> Any:
+def only(text: str, program: Program) -> Any:
     """The one layout that an expression says; RankError where it says more."""
-    if len(found) != 1:
+    if len(found := layouts_in(text, program)) != 1:
         raise RankError(f"{text}: {len(found)} layouts", "one", "give one of them; tla draw takes several")
     return found[0]
 

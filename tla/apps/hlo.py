@@ -16,13 +16,10 @@ from ..core.errors import LeafTypeError, ParseError, RangeError, TlaError
 from ..core.on_demand import OnDemand
 from ..xla.shapes.curve import as_svg, as_text, in_units
 from . import terminal
-from .terminal import Answer
+from .terminal import Answer, option
 
-_module, _program, _vocabulary = (
-    OnDemand("tla.xla.programs.module"),
-    OnDemand("tla.xla.programs.program"),
-    OnDemand("tla.xla.programs.vocabulary"),
-)
+_module, _program = OnDemand("tla.xla.programs.module"), OnDemand("tla.xla.programs.program")
+_vocabulary = OnDemand("tla.xla.programs.vocabulary")
 _compiles, _dumps = OnDemand("tla.apps.compiles"), OnDemand("tla.xla.programs.dumps")
 _files, _report = OnDemand("tla.viz.files"), OnDemand("tla.apps.hlo_report")
 Opened: TypeAlias = Callable[[], AbstractContextManager[IO[bytes]]]
@@ -32,54 +29,27 @@ _SORTS = ("waste", "bytes", "count", "seconds")
 
 def hlo_options(sub: argparse.ArgumentParser) -> None:
     """The options of the command."""
-    sub.add_argument(
-        "others",
-        metavar="FILE",
-        nargs="*",
-        help="more files of the same program, of which the one that has its memory is read",
-    )
-    sub.add_argument(
-        "--by",
-        choices=_WAYS,
-        help="what to add up over the program. peak: what is held when memory is fullest; without: a summary",
-    )
-    sub.add_argument(
-        "--advise", action="store_true", help="what would make the peak smaller: other orders, shapes, element types"
-    )
-    sub.add_argument(
-        "--interiors",
-        action="store_true",
-        help="count what the text has, the inside of fusions and other names included",
-    )
-    sub.add_argument("--top", metavar="N", type=int, help="list the first N")
-    sub.add_argument("--min", metavar="SIZE", default="0", help="list what takes SIZE at least, such as 4096 or 1.5GiB")
+    others = "more files of the same program, of which the one that has its memory is read"
+    option(sub, "others FILE", others, nargs="*")
+    ways = "what to add up over the program. peak: what is held when memory is fullest; without: a summary"
+    sub.add_argument("--by", choices=_WAYS, help=ways)
+    option(sub, "--advise", "what would make the peak smaller: other orders, shapes, element types")
+    option(sub, "--interiors", "count what the text has, the inside of fusions and other names included")
+    option(sub, "--top N", "list the first N", type=int)
+    option(sub, "--min SIZE", "list what takes SIZE at least, such as 4096 or 1.5GiB", default="0")
     sub.add_argument("--sort", choices=_SORTS, help="what to sort by; waste for shapes, else bytes")
-    sub.add_argument(
-        "--space", metavar="S", help="only this memory space: its number n in S(n), or its name, such as VMEM"
+    option(sub, "--space S", "only this memory space: its number n in S(n), or its name, such as VMEM")
+    option(sub, "--target T", "the generation that it was compiled for, such as v5e, where no file beside it says it")
+    option(
+        sub, "--against B", "what differs from another compile of the program, B: peaks, buffers, moves, collectives"
     )
-    sub.add_argument(
-        "--target",
-        metavar="T",
-        help="the generation that it was compiled for, such as v5e, where no file beside it says it",
+    option(
+        sub,
+        "--fail-if-peak-grows P",
+        "with --against: exit with 1 where the peak of HBM, of the host or of --space grows by more than P, such as 2%%",
     )
-    sub.add_argument(
-        "--against",
-        metavar="B",
-        help="what differs from another compile of the program, B: peaks, buffers, moves, collectives",
-    )
-    sub.add_argument(
-        "--fail-if-peak-grows",
-        metavar="P",
-        help="with --against: exit with 1 where the peak of HBM, of the host or of --space grows by more than P, such as 2%%",
-    )
-    sub.add_argument(
-        "--profile",
-        metavar="TRACE",
-        help="with --by relayout: the time of each move in a trace, FILE.xplane.pb or its folder",
-    )
-    sub.add_argument(
-        "-o", dest="output", metavar="FILE", help="write the report to FILE.html; with --by peak, the curve to FILE.svg"
-    )
+    option(sub, "--profile TRACE", "with --by relayout: the time of each move in a trace, FILE.xplane.pb or its folder")
+    option(sub, "-o FILE", "write the report to FILE.html; with --by peak, the curve to FILE.svg", dest="output")
 
 
 def hlo(arguments: argparse.Namespace) -> Answer:
@@ -115,11 +85,8 @@ def hlo(arguments: argparse.Namespace) -> Answer:
         lines = [*_program.read_lines(file, errors.append, around.append)]
     _say_unread(errors)
     if not lines:
-        raise LeafTypeError(
-            f"{arguments.file}: no instruction of HLO in it",
-            "the text of an HLO module",
-            "dump the module as text: XLA_FLAGS='--xla_dump_to=DIR --xla_dump_hlo_as_text'",
-        )
+        fix = "dump the module as text: XLA_FLAGS='--xla_dump_to=DIR --xla_dump_hlo_as_text'"
+        raise LeafTypeError(f"{arguments.file}: no instruction of HLO in it", "the text of an HLO module", fix)
     module = _module.module_of(lines, around)
     if module.header and not arguments.interiors:
         _module.entry_name(module)  # which refuses a file that is cut
@@ -134,17 +101,14 @@ def _check(arguments: argparse.Namespace) -> None:
     if arguments.top is not None and arguments.top < 1:
         raise RangeError(f"--top {arguments.top}", "1 or more", "leave it out for all")
     if arguments.output is not None and (arguments.advise or arguments.by not in (None, "peak")):
-        raise LeafTypeError(
-            f"-o {arguments.output}", "it alone, or with --by peak, whose curve it writes", "leave the others out"
-        )
+        expected = "it alone, or with --by peak, whose curve it writes"
+        raise LeafTypeError(f"-o {arguments.output}", expected, "leave the others out")
     if arguments.fail_if_peak_grows is not None and arguments.against is None:
-        raise LeafTypeError(
-            "--fail-if-peak-grows without --against", "another compile to compare with", "add --against OTHER.txt"
-        )
+        what = "--fail-if-peak-grows without --against"
+        raise LeafTypeError(what, "another compile to compare with", "add --against OTHER.txt")
     if arguments.profile is not None and arguments.by != "relayout":
-        raise LeafTypeError(
-            f"--profile {arguments.profile} without --by relayout", "the times of moves", "add --by relayout"
-        )
+        what = f"--profile {arguments.profile} without --by relayout"
+        raise LeafTypeError(what, "the times of moves", "add --by relayout")
     if arguments.against is not None and (arguments.advise or arguments.by is not None):
         given = "--advise" if arguments.advise else f"--by {arguments.by}"
         raise LeafTypeError(f"{given} with --against", "one question at a time", f"leave {given} out")
@@ -166,8 +130,7 @@ def _reader(path: str) -> Opened:
 
 
 def _summary(opened: Opened, arguments: argparse.Namespace) -> Answer | None:
-    """The summary of a program; None for a text that has no schedule, or is cut: its parts are added up, or it
-    is said why not."""
+    """The summary of a program; None for a text without a schedule, or one that is cut, which other reports take."""
     try:
         with opened() as file:
             memory = _memory(file, arguments)
@@ -201,11 +164,8 @@ def _written(opened: Opened, arguments: argparse.Namespace, space: int | None) -
 def _shown_space(memory: xla.Memory, arguments: argparse.Namespace, space: int | None) -> int:
     """The memory space that is asked for, or the first that is used."""
     if space is not None and space not in memory.peak:
-        raise RangeError(
-            f"--space {arguments.space}: nothing is there",
-            f"one of {', '.join(map(str, memory.peak))}",
-            "leave it out for all",
-        )
+        what = f"--space {arguments.space}: nothing is there"
+        raise RangeError(what, f"one of {', '.join(map(str, memory.peak))}", "leave it out for all")
     if not memory.peak:
         raise RangeError(f"{arguments.file}: nothing in it takes memory", "a program with arrays", "give another file")
     return space if space is not None else min(memory.peak)
@@ -232,9 +192,8 @@ def _space(text: str | None) -> int | None:
     if text.lower() in names:
         return names[text.lower()]
     if not (text.isascii() and text.isdecimal() and len(text) < 20):
-        raise LeafTypeError(
-            f"--space {text}", f"the n of S(n), or one of {', '.join(_vocabulary.SPACES.values())}", "write --space 1"
-        )
+        expected = f"the n of S(n), or one of {', '.join(_vocabulary.SPACES.values())}"
+        raise LeafTypeError(f"--space {text}", expected, "write --space 1")
     return int(text)
 
 
@@ -256,44 +215,32 @@ def _say(warnings: Sequence[str]) -> None:
 
 def _chosen(value: list[dict[str, Any]], arguments: argparse.Namespace, least: int, sort: str) -> list[dict[str, Any]]:
     """The rows that are listed: large enough, sorted, the first of them."""
-    key = {"waste": "waste_bytes"}.get(arguments.sort or sort, arguments.sort or sort)
+    key = arguments.sort or sort
+    key = "waste_bytes" if key == "waste" else key
     if value and key not in value[0]:
-        raise LeafTypeError(
-            f"--sort {arguments.sort} with --by {arguments.by}",
-            "--sort bytes",
-            "leave --sort out: they are sorted by bytes",
-        )
+        what = f"--sort {arguments.sort} with --by {arguments.by}"
+        raise LeafTypeError(what, "--sort bytes", "leave --sort out: they are sorted by bytes")
     rows = [v for v in value if v["bytes"] >= least]
     return sorted(rows, key=lambda v: -v.get(key, 0))[: arguments.top]
 
 
 def _totals(found: list[xla.Total], arguments: argparse.Namespace, least: int) -> Answer:
-    value: list[dict[str, Any]] = [
-        {"key": t.key, "count": t.count, "bytes": t.bytes, "waste_bytes": t.waste} for t in found
-    ]
-    value = _chosen(value, arguments, least, "waste" if arguments.by == "shape" else "bytes")
-    if arguments.by == "shape":
-        for v in value:
-            v["layout"], v["refused"] = _layout(v["key"])
+    rows = [{"key": t.key, "count": t.count, "bytes": t.bytes, "waste_bytes": t.waste} for t in found]
+    shapes, copies = arguments.by == "shape", arguments.by == "copy"
+    value = _chosen(rows, arguments, least, "waste" if shapes else "bytes")
+    for v in value if shapes else ():
+        v["layout"], v["refused"] = _layout(v["key"])
 
     def table(value: list[dict[str, Any]]) -> str:
-        shapes = arguments.by == "shape"
         rows = [["count", "bytes", "waste", "", arguments.by, *(["layout"] if shapes else [])]]
         for v in value:
             layout = [v["layout"] or f"refused: {v['refused']}"] if shapes else []
-            numbers = [
-                str(v["count"]),
-                f"{v['bytes']:,}",
-                f"{v['waste_bytes']:,}",
-                terminal.percent(v["waste_bytes"], v["bytes"]),
-            ]
-            rows.append([*numbers, v["key"], *layout])
-        count, total = sum(v["count"] for v in value), sum(v["bytes"] for v in value)
-        lost = terminal.percent(sum(v["waste_bytes"] for v in value), total)
-        sums = (
-            f"read and written ({in_units(total)})" if arguments.by == "copy" else f"({in_units(total)}), {lost} waste"
-        )
-        over = [] if arguments.by == "copy" else ["a sum over the program; at once: --by peak"]
+            waste = [f"{v['waste_bytes']:,}", terminal.percent(v["waste_bytes"], v["bytes"])]
+            rows.append([str(v["count"]), f"{v['bytes']:,}", *waste, v["key"], *layout])
+        count, total, lost = (sum(v[name] for v in value) for name in ("count", "bytes", "waste_bytes"))
+        size = in_units(total)
+        sums = f"read and written ({size})" if copies else f"({size}), {terminal.percent(lost, total)} waste"
+        over = [] if copies else ["a sum over the program; at once: --by peak"]
         summary = [f"{len(value)} rows, {count} in all", f"{total:,} bytes {sums}", *over]
         return "\n".join([*terminal.table(rows, 2 if shapes else 1, terminal.width()), "", *summary])
 
@@ -322,9 +269,8 @@ def _peak(memory: xla.Memory, arguments: argparse.Namespace, least: int, space: 
     }
     if arguments.output is not None:
         if not arguments.output.endswith(".svg"):
-            raise LeafTypeError(
-                f"-o {arguments.output}", "a file that ends in .svg", f"write -o {_files.svg_name(arguments.output)}"
-            )
+            fix = f"write -o {_files.svg_name(arguments.output)}"
+            raise LeafTypeError(f"-o {arguments.output}", "a file that ends in .svg", fix)
         with open(arguments.output, "w", encoding="utf-8") as file:
             file.write(as_svg(memory.curves.get(shown, ()), _vocabulary.space_name(shown)))
     return value, lambda v: _peak_text(v, memory.curves.get(shown, ()))
@@ -370,38 +316,21 @@ def _buffer_row(b: xla.Buffer, origin: str) -> dict[str, Any]:
 def _peak_text(value: dict[str, Any], curve: tuple[int, ...]) -> str:
     rows = [["bytes", "", "waste", "space", "of", "at"]]
     for v in value["spaces"]:
-        at = (
-            f"{v['at']['instruction']} in {v['at']['computation']}, line {v['at']['line']}, step {v['at']['step']} of "
-            f"{value['steps']}"
-        )
+        at = "{instruction} in {computation}, line {line}, step {step} of ".format(**v["at"]) + str(value["steps"])
         of = "" if v["capacity"] is None else f"{v['bytes'] / v['capacity']:.1%} of {in_units(v['capacity'])}"
-        rows.append(
-            [f"{v['bytes']:,}", in_units(v["bytes"]), terminal.percent(v["waste_bytes"], v["bytes"]), v["name"], of, at]
-        )
+        numbers = [f"{v['bytes']:,}", in_units(v["bytes"]), terminal.percent(v["waste_bytes"], v["bytes"])]
+        rows.append([*numbers, v["name"], of, at])
     name = _vocabulary.space_name(value["space"])
     held = [["bytes", "waste", "buffer", "kind", "shape", "from"]]
     for b in value["buffers"]:
         worst = "" if b["worst_dimension"] is None else f" (dimension {b['worst_dimension']})"
-        source = b["source"][0] if b["source"] else ""
+        shape, origin = f"{b['shape'] or 'pointers of a tuple'}{worst}", filter(None, (b["from"], *b["source"][:1]))
         numbers = [f"{b['bytes']:,}", terminal.percent(b["waste_bytes"], b["bytes"])]
-        held.append(
-            [
-                *numbers,
-                b["name"],
-                b["kind"],
-                f"{b['shape'] or 'pointers of a tuple'}{worst}",
-                " ".join(filter(None, (b["from"], source))),
-            ]
-        )
+        held.append([*numbers, b["name"], b["kind"], shape, " ".join(origin)])
     width = terminal.width()
-    lines = [
-        *terminal.table(rows, 2, width),
-        "",
-        f"{name} over the schedule:",
-        as_text(curve, min(width or 80, 80) - 1),
-        "",
-    ]
-    return "\n".join([*lines, f"in {name} at its peak:", *terminal.table(held, 4, width)])
+    schedule = ["", f"{name} over the schedule:", as_text(curve, min(width or 80, 80) - 1), ""]
+    tables = terminal.table(rows, 2, width), terminal.table(held, 4, width)
+    return "\n".join([*tables[0], *schedule, f"in {name} at its peak:", *tables[1]])
 
 
 def _advice(memory: xla.Memory, arguments: argparse.Namespace, least: int, space: int | None) -> Answer:
@@ -423,14 +352,13 @@ def _advice(memory: xla.Memory, arguments: argparse.Namespace, least: int, space
 
     def table(value: list[dict[str, Any]]) -> str:
         rows = [["saved", "count", "kind", "shape -> what it could be"]]
-        rows += [
-            [f"{v['bytes']:,}", str(v["count"]), f"{v['kind']}: {v['change']}", f"{v['shape']} -> {v['to']}"]
-            for v in value
-        ]
+        for v in value:
+            change, shapes = f"{v['kind']}: {v['change']}", f"{v['shape']} -> {v['to']}"
+            rows.append([f"{v['bytes']:,}", str(v["count"]), change, shapes])
         note = (
-            "predicted, not compiled: each assumes that the caller gives the argument so, and that the program does "
-            "not copy it back; "
-            "order keeps the array; merge, split and type change the program. tla advise script.py:function measures"
+            "predicted, not compiled: each assumes that the caller gives the argument so, and that the program does not "
+            "copy it back; order keeps the array; merge, split and type change the program. tla advise script.py:function "
+            "measures"
         )
         return "\n".join([*terminal.table(rows, 2, terminal.width()), "", *textwrap.wrap(note, terminal.width() or 80)])
 
@@ -455,16 +383,8 @@ def _moves(
         for v in value:
             times, run = ("?" if v[k] is None else f"{v[k]:,}" for k in ("times", "run"))
             move = f"{v['operation']}: {' '.join(v['changes']) or 'nothing else'}"
-            rows.append(
-                [
-                    f"{v['bytes']:,}",
-                    times,
-                    run,
-                    *([] if measured is None else _pace(v)),
-                    move,
-                    f"{v['from']} -> {v['to']}",
-                ]
-            )
+            pace = [] if measured is None else _pace(v)
+            rows.append([f"{v['bytes']:,}", times, run, *pace, move, f"{v['from']} -> {v['to']}"])
         sums = [sum(v["bytes"] for v in value if v["overlapped"] is kind) for kind in (False, True)]
         summary = [
             f"{len(value)} moves; {len(free)} more are free",
@@ -473,10 +393,8 @@ def _moves(
             f"{sums[1]:,} bytes by prefetches ({in_units(sums[1])})",
         ]
         if measured is not None:
-            summary += [
-                f"{sum(v['seconds'] for v in value if not v['overlapped']) * 1e6:,.1f} us of the trace by moves that "
-                "wait"
-            ]
+            waited = sum(v["seconds"] for v in value if not v["overlapped"]) * 1e6
+            summary += [f"{waited:,.1f} us of the trace by moves that wait"]
         return "\n".join([*terminal.table(rows, 2, terminal.width()), "", *summary])
 
     return kept, table
@@ -488,15 +406,12 @@ def _measured(m: xla.Move, measured: Mapping[str, xla.Time]) -> dict[str, Any]:
 
 
 def _pace(v: dict[str, Any]) -> list[str]:
-    """Microseconds of a run of a move, a prefetch from its start to its end, and what it read and wrote
-    in that time."""
+    """Microseconds of a run of a move, of a prefetch from start to end, and the GB/s that it read and wrote."""
     seconds = v["in_flight" if v["overlapped"] else "seconds"]
     if not seconds:
         return ["?", "?"]
-    return [
-        f"{seconds / v['runs'] * 1e6:,.1f}",
-        f"{(v['read_bytes'] + v['written_bytes']) * v['runs'] / seconds / 1e9:,.1f}",
-    ]
+    moved = (v["read_bytes"] + v["written_bytes"]) * v["runs"]
+    return [f"{seconds / v['runs'] * 1e6:,.1f}", f"{moved / seconds / 1e9:,.1f}"]
 
 
 def _move_row(m: xla.Move) -> dict[str, Any]:

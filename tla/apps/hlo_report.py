@@ -1,5 +1,4 @@
-"""A program's use of memory as one page of HTML, to send, with its buffers stacked over the schedule; and as
-a few lines."""
+"""A program's use of memory as one page of HTML, its buffers stacked over the schedule; and as a few lines."""
 
 from __future__ import annotations
 
@@ -36,8 +35,7 @@ class Band(NamedTuple):
 
 
 def stacked(memory: xla.Memory, space: int, most: int = DRAWN) -> list[Band]:
-    """The buffers of a space, the largest by themselves, stacked over the schedule: at each step their heights
-    add up to the curve.
+    """The buffers of a space stacked over the schedule, the largest by themselves; their heights add up to the curve.
 
     >>> import io
     >>> text = "HloModule m, is_scheduled=true\\nENTRY e {\\n  p = f32[256]{0} parameter(0)\\n  ROOT n = f32[256]{0} negate(p)\\n}"
@@ -76,8 +74,7 @@ def _grow(parts: list[tuple[int, int, int, int]], part: tuple[int, int, int, int
 def as_html(
     memory: xla.Memory, space: int, title: str, parts: Sequence[tuple[str, Sequence[Sequence[str]]]] = ()
 ) -> str:
-    """The report of a memory space as a page that loads nothing and runs nothing: hover over a buffer for its name,
-    click for its row.
+    """The report of a memory space as a page that loads and runs nothing: hover over a buffer for its name.
 
     title    of the page
     parts    what the page says besides: titles, each with the rows of a table, the first its head
@@ -129,17 +126,15 @@ def _space_line(peak: xla.Peak) -> str:
 
 def _row(b: xla.Buffer, origin: str, number: int, held: bool, advice: xla.Advice | None) -> str:
     source = " ".join(filter(None, (origin, *(map(str, b.source[:1])))))
-    could = (
-        "" if advice is None else f"{advice.alternative.kind}: {advice.alternative.what}; {advice.alternative.shape}"
-    )
+    other = None if advice is None else advice.alternative
+    could = "" if other is None else f"{other.kind}: {other.what}; {other.shape}"
     texts = ("yes" if held else "", b.name, b.kind, b.shape or "pointers of a tuple", source, could)
     numbers = f'<td class="n">{b.bytes:,}<td class="n">{b.waste:,} ({b.waste / b.bytes if b.bytes else 0:.0%})'
     return f'<tr id="b{number}">{numbers}{"".join(f"<td>{_text(x)}" for x in texts)}</tr>'
 
 
 def _picture(memory: xla.Memory, space: int, bands: Sequence[Band], numbers: dict[int, int]) -> str:
-    """The stack as SVG: steps from left to right, bytes upwards; the peak marked, and the chip's size where
-    it is near."""
+    """The stack as SVG: steps to the right, bytes upwards; the peak marked, and the chip's size where it is near."""
     steps, peak = len(memory.curves[space]) or 1, memory.peak[space]
     top, limit = peak.bytes or 1, peak.capacity
     if limit is not None and limit < 2 * top:
@@ -153,11 +148,8 @@ def _picture(memory: xla.Memory, space: int, bands: Sequence[Band], numbers: dic
     ]
 
     def box(start: int, end: int, base: float, bytes_: float) -> str:
-        y = _HEIGHT - _TOP - (base + bytes_) * high
-        return (
-            f"M{_LEFT + start * wide:.2f} "
-            f"{y:.2f}h{(end - start) * wide:.2f}v{bytes_ * high:.2f}h-{(end - start) * wide:.2f}z"
-        )
+        x, y, across = _LEFT + start * wide, _HEIGHT - _TOP - (base + bytes_) * high, (end - start) * wide
+        return f"M{x:.2f} {y:.2f}h{across:.2f}v{bytes_ * high:.2f}h-{across:.2f}z"
 
     for k, band in enumerate(bands):
         shape = "".join(box(*part) for part in band.parts)
@@ -167,11 +159,8 @@ def _picture(memory: xla.Memory, space: int, bands: Sequence[Band], numbers: dic
         b = band.buffer
         size = f"{b.bytes:,} bytes, {b.waste:,} of them padding"
         said = f"{b.name}: {size}; {b.kind}; {b.shape or 'pointers of a tuple'}; steps {b.first} to {b.last}"
-        lost = (
-            "".join(box(start, end, base + b.bytes - b.waste, b.waste) for start, end, base, _bytes in band.parts)
-            if b.waste
-            else ""
-        )
+        parts = band.parts if b.waste else []
+        lost = "".join(box(start, end, base + b.bytes - b.waste, b.waste) for start, end, base, _bytes in parts)
         fill = f"hsl({k * 47 % 360} 55% {68 + k % 3 * 6}%)"
         over = f'<path fill="url(#pad)" d="{lost}"/>' if lost else ""
         path = f'<path fill="{fill}" stroke="#fff" stroke-width=".4" d="{shape}"/>'
@@ -202,8 +191,7 @@ def _marks(peak: xla.Peak, top: int, steps: int) -> Iterator[str]:
 
 
 def summary(memory: xla.Memory) -> dict[str, Any]:
-    """The needs of a program in a few numbers: the peak of each space, the five largest buffers of the first, what
-    makes it smaller."""
+    """The needs of a program in a few numbers: each space's peak, the five largest buffers of the first, advice."""
     space = min(memory.peak, default=0)
     spaces = [
         {"space": p.space, "name": p.name, "bytes": p.bytes, "waste_bytes": p.waste, "capacity": p.capacity}

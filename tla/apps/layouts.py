@@ -14,7 +14,7 @@ from ..core.layout import require_origin
 from ..core.on_demand import OnDemand
 from ..xla.shapes.grammar import named_shape
 from . import terminal
-from .terminal import LAYOUT, Answer, plain
+from .terminal import LAYOUT, Answer, option, plain
 
 if TYPE_CHECKING:
     from .. import viz
@@ -23,11 +23,9 @@ if TYPE_CHECKING:
 else:
     viz, expressions = OnDemand("tla.viz"), OnDemand("tla.apps.expressions")
 
-_colouring, _kernels, _offsets = (
-    OnDemand("tla.viz.colouring"),
-    OnDemand("tla.viz.kernels"),
-    OnDemand("tla.tensors.offsets"),
-)
+_colouring, _kernels = OnDemand("tla.viz.colouring"), OnDemand("tla.viz.kernels")
+_operations, _tilings = OnDemand("tla.apps.explore.operations"), OnDemand("tla.apps.explore.tilings")
+_offsets = OnDemand("tla.tensors.offsets")
 
 #: More offsets than this are not listed as JSON.
 MAX_LISTED = 2**20
@@ -35,27 +33,16 @@ MAX_LISTED = 2**20
 
 def draw_options(draw: argparse.ArgumentParser) -> None:
     """The options of `tla draw`."""
-    draw.add_argument("layouts", metavar="LAYOUT", nargs="+", help=LAYOUT)
-    draw.add_argument(
-        "-o", dest="output", metavar="FILE", help="write it to FILE, which ends in .svg, .html, .tex, .txt or .png"
-    )
+    option(draw, "layouts LAYOUT", LAYOUT, nargs="+")
+    option(draw, "-o FILE", "write it to FILE, which ends in .svg, .html, .tex, .txt or .png", dest="output")
     rules = ", ".join(_colouring.RULES)
-    draw.add_argument(
-        "--color-by", metavar="RULE", help=f"what colours mean: auto, {rules}; with --threads thread or value"
+    option(draw, "--color-by RULE", f"what colours mean: auto, {rules}; with --threads thread or value")
+    option(draw, "--tile TILE", "the extents of a tile of the first layout, such as 4,8")
+    option(
+        draw, "--bits N", "bits of an element, for --color-by bank, if the layout does not say them; else 32", type=int
     )
-    draw.add_argument("--tile", metavar="TILE", help="the extents of a tile of the first layout, such as 4,8")
-    draw.add_argument(
-        "--bits",
-        metavar="N",
-        type=int,
-        help="bits of an element, for --color-by bank, if the layout does not say them; else 32",
-    )
-    draw.add_argument(
-        "--thread", metavar="N", type=int, help="of an atom, a tiled MMA or a tiled copy: show what this thread holds"
-    )
-    draw.add_argument(
-        "--threads", action="store_true", help="LAYOUT is (thread, value) -> element of --tile: draw who holds each"
-    )
+    option(draw, "--thread N", "of an atom, a tiled MMA or a tiled copy: show what this thread holds", type=int)
+    option(draw, "--threads", "LAYOUT is (thread, value) -> element of --tile: draw who holds each")
 
 
 def lower(arguments: argparse.Namespace) -> Answer:
@@ -93,24 +80,19 @@ def _digits(shape: xla.ArrayShape) -> tuple[tuple[xla.Digit, ...], ...]:
 
 
 def _lowered(value: dict[str, Any]) -> str:
-    grouped = terminal.grouped
     rows = [["dim", "extent", "padded", "extent:stride, fastest first"]]
     for k, d in enumerate(value["dimensions"]):
         digits = ", ".join(f"{x['extent']}:{x['stride']} {x['role']}" for x in d["digits"])
-        rows.append(
-            [str(k), str(d["extent"]), str(d["padded"]), digits or ("1:0" if d["padded"] == 1 else "see the layout")]
-        )
-    return "\n".join(
-        [
-            value["layout"],
-            "",
-            *terminal.table(rows, 1, terminal.width()),
-            "",
-            f"elements  {grouped(value['elements'])}, {grouped(value['padded_elements'])} with padding, "
-            f"{value['bits']} bits each",
-            f"bytes     {terminal.grouped(value['bytes'])}{terminal.binary(value['bytes'])}",
-            f"waste     {terminal.grouped(value['waste_bytes'])} bytes{_share(value['waste_bytes'], value['bytes'])}",
-        ]
+        digits = digits or ("1:0" if d["padded"] == 1 else "see the layout")
+        rows.append([str(k), str(d["extent"]), str(d["padded"]), digits])
+    names = "elements", "padded_elements", "bytes", "waste_bytes"
+    elements, padded, size, waste = (terminal.grouped(value[name]) for name in names)
+    table = "\n".join(terminal.table(rows, 1, terminal.width()))
+    return (
+        f"{value['layout']}\n\n{table}\n\n"
+        f"elements  {elements}, {padded} with padding, {value['bits']} bits each\n"
+        f"bytes     {size}{terminal.binary(value['bytes'])}\n"
+        f"waste     {waste} bytes{_share(value['waste_bytes'], value['bytes'])}"
     )
 
 
@@ -120,18 +102,13 @@ def show(arguments: argparse.Namespace) -> Answer:
     if not arguments.json:
         scene = viz.draw(*_drawables(arguments.layout, program))
         return None, lambda _: as_text(scene, arguments.all)
-    layout = expressions.layout_of(
-        expressions.only(arguments.layout, expressions.layouts_in(arguments.layout, program))
-    )
+    layout = expressions.layout_of(expressions.only(arguments.layout, program))
     if size(layout) > MAX_LISTED:
         raise RangeError(
             f"{size(layout)} offsets of {layout}", f"{MAX_LISTED} at most", "leave --json out: then it is the corner"
         )
-    return {
-        "layout": str(layout),
-        "origin_shape": str(layout.origin_shape),
-        "offsets": _offsets.offsets(layout).tolist(),
-    }, str
+    said = {"layout": str(layout), "origin_shape": str(layout.origin_shape)}
+    return {**said, "offsets": _offsets.offsets(layout).tolist()}, str
 
 
 def draw(arguments: argparse.Namespace) -> Answer:
@@ -155,25 +132,25 @@ def draw(arguments: argparse.Namespace) -> Answer:
 def _drawables(text: str, program: Program) -> tuple[Any, ...]:
     """The subjects of a drawing: the layouts of an expression, or an atom, a tiled MMA or a tiled copy."""
     value = program.value.value
-    if not expressions.drawn(value) and isinstance(value, _kernels.KINDS):
+    if not _operations.drawn(value) and isinstance(value, _kernels.KINDS):
         return (value,)
-    expressions.layouts_in(text, program)
-    return expressions.subjects(program)
+    expressions.layouts_in(text, program)  # which refuses what has none
+    subjects: tuple[viz.Subject, ...] = _tilings.subjects(program)
+    return subjects
 
 
 def offset(arguments: argparse.Namespace) -> Answer:
     """The offset of a coordinate [elements]; a warning if it is outside. An XLA index has to be inside the array."""
     coord = expressions.read_coord(arguments.coord)
-    subject = expressions.only(arguments.layout, expressions.known_layouts(arguments.layout))
+    subject = expressions.only(arguments.layout, expressions.closed(arguments.layout))
     outside = False
     if isinstance(subject, xla.ArrayShape):
         found = xla.linear_index(subject, coord if isinstance(coord, tuple) else (coord,))
     else:
         found = subject(coord)
         if outside := _is_outside(coord, subject.shape):
-            terminal.complain(
-                f"tla: {arguments.coord} is outside of the shape {subject.shape}: the layout goes on as it is written"
-            )
+            where = f"{arguments.coord} is outside of the shape {subject.shape}"
+            terminal.complain(f"tla: {where}: the layout goes on as it is written")
     value = {"layout": arguments.layout, "coord": str(coord), "offset": plain(found), "outside": outside}
     return value, lambda value: str(value["offset"])
 

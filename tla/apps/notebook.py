@@ -1,5 +1,4 @@
-"""Notebook output for layouts, tuples, XLA shapes and the like: a picture, LaTeX, or text. It is made only when
-one is asked for.
+"""Notebook output for layouts, tuples, XLA shapes and the like: a picture, LaTeX, or text, made when asked for.
 
 `%load_ext tla` shows lists of them too, errors of tla by what you wrote, without the frames inside of tla, and what
 `%tla EXPRESSION` says.
@@ -76,10 +75,8 @@ def _latex(x: object) -> str:
 
 def _scene(x: Any) -> Scene | None:
     try:
-        both = isinstance(x, _compare.Relayout)
-        scene: Scene = _viz.draw(
-            *((x.source, x.destination) if both else (x,)), color_by="offset" if both else "auto", limit=LIMIT
-        )
+        layouts = (x.source, x.destination) if isinstance(x, _compare.Relayout) else (x,)
+        scene: Scene = _viz.draw(*layouts, color_by="offset" if len(layouts) > 1 else "auto", limit=LIMIT)
     except TlaError:
         return None
     return scene
@@ -92,8 +89,7 @@ MAX_LISTED = 16
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Show lists and tuples of layouts by their pictures, errors of tla without the frames inside of it, and what
-    `%tla EXPRESSION` says.
+    """Show lists of layouts as pictures, errors of tla without its own frames, and what `%tla EXPRESSION` says.
 
     IPython calls it: `%load_ext tla`.
     """

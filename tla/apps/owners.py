@@ -1,5 +1,4 @@
-"""Who accesses a layout, from a text: the name of an instruction or of a usual access, an atom, a tiled copy, or a
-layout of owners."""
+"""Who accesses a layout, from a text: the name of an instruction or access, an atom, a tiled copy, or a layout."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from ..core.errors import LeafTypeError, RankError
 from ..core.int_tuple import product_each, size
 from ..core.kinds import AnyLayout
 from ..core.on_demand import OnDemand
-from ..xla import ArrayShape, lower
+from ..xla import ArrayShape
 from . import expressions
 
 if TYPE_CHECKING:
@@ -56,8 +55,8 @@ def owners(text: str, tile: tuple[int, ...] | None) -> Owners:
         held = found.layout if isinstance(found.layout, triton.PaddedSharedLayout) else found.layout.linear(tile)
         return Owners(held, found.element_width)
     _require_known(text)
-    term = expressions.closed(text).value
-    value, width = term.value, term.element_width
+    program = expressions.closed(text)
+    value, width = program.value.value, program.value.element_width
     if isinstance(value, gpu.CopyAtom):
         return Owners(_of_atom(value), width)
     if isinstance(value, gpu.TiledCopy):
@@ -66,12 +65,11 @@ def owners(text: str, tile: tuple[int, ...] | None) -> Owners:
         return Owners(value, width)
     if isinstance(value, (gpu.TiledMMA, gpu.MMAAtom)):
         raise _of_registers(text, value)
-    layout = expressions.only(text, expressions.layouts_in(text, expressions.closed(text)))
+    layout = expressions.only(text, program)
     if len(product_each(expressions.layout_of(layout).shape)) != 2 or isinstance(layout, ArrayShape):
         fix = "write 'ldmatrix.x4', or a (thread, value) layout, such as (32,8):(8,1)"
-        raise RankError(
-            f"an access by {text:.60}", f"one of {', '.join(patterns.PATTERNS)}, or two modes: thread and value", fix
-        )
+        expected = f"one of {', '.join(patterns.PATTERNS)}, or two modes: thread and value"
+        raise RankError(f"an access by {text:.60}", expected, fix)
     return Owners(layout, width)
 
 
@@ -81,9 +79,8 @@ def _require_known(text: str) -> None:
     if all(c.isalnum() or c in " ._" for c in word) and not word[:1].isdigit() and gpu.names.entry(word) is None:
         near = difflib.get_close_matches(word.lower(), [*patterns.PATTERNS], 1, 0.5)
         fix = f"write {near[0]!r}" if near else "write 'ldmatrix.x4', or a (thread, value) layout, such as (32,8):(8,1)"
-        raise LeafTypeError(
-            f"an access by {word:.60}", f"one of {', '.join(patterns.PATTERNS)}, an atom, or a layout of owners", fix
-        )
+        expected = f"one of {', '.join(patterns.PATTERNS)}, an atom, or a layout of owners"
+        raise LeafTypeError(f"an access by {word:.60}", expected, fix)
 
 
 def _of_registers(text: str, value: Any) -> LeafTypeError:
@@ -97,15 +94,13 @@ def _of_registers(text: str, value: Any) -> LeafTypeError:
 
 
 def memory(text: str, tile: tuple[int, ...] | None) -> tuple[Any, Width | None]:
-    """The layout of memory that a text says, of Triton's shared memory too; and the width of an element, where
-    the text says it."""
+    """The layout of memory that a text says, of Triton's shared memory too; and the width of an element, or None."""
     if text.lstrip().startswith("#"):
         if tile is None:
             raise RankError(f"{text:.60} without a tile", "the shape of the tensor", "add --tile 64,64")
         return owners(text, tile)[:2]
     program = expressions.closed(text)
-    found = expressions.only(text, expressions.layouts_in(text, program))
-    return lower(found) if isinstance(found, ArrayShape) else found, program.value.element_width
+    return expressions.layout_of(expressions.only(text, program)), program.value.element_width
 
 
 def _of_atom(atom: gpu.CopyAtom) -> Any:
@@ -115,11 +110,8 @@ def _of_atom(atom: gpu.CopyAtom) -> Any:
     bits = int(size(atom.src[1]))
     if int(size(atom.thr_id)) != 1 or bits not in accesses.NVIDIA_SHARED.phases:
         what = f"an access by {atom.name}, of {int(size(atom.thr_id))} threads"
-        raise LeafTypeError(
-            what,
-            "ldmatrix, stmatrix, or a copy of one thread",
-            "write 'ldmatrix.x4', or another that reads shared memory",
-        )
+        fix = "write 'ldmatrix.x4', or another that reads shared memory"
+        raise LeafTypeError(what, "ldmatrix, stmatrix, or a copy of one thread", fix)
     return patterns.PATTERNS["cp.async.16"]._replace(name=atom.name, bits=bits)
 
 
@@ -127,8 +119,7 @@ def _of_copy(copy: gpu.TiledCopy) -> Owners:
     """The threads of a tiled copy at its side in shared memory, onto the coordinates of its tile."""
     words = copy.atom.instruction
     side = copy.D_TV if words.startswith(("stmatrix", "cp.async")) else copy.S_TV
-    tile = MakeIdentityLayout(
-        tuple(product_each(tuple(t.shape if isinstance(t, AnyLayout) else t for t in copy.tiler_mn)))
-    )
+    shape = tuple(t.shape if isinstance(t, AnyLayout) else t for t in copy.tiler_mn)
+    tile = MakeIdentityLayout(tuple(product_each(shape)))
     vector = 128 if patterns.instruction_pattern(words) else int(size(copy.atom.src[1]))
     return Owners(composition(tile, side), copy.element_width, vector)

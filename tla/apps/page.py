@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..core.on_demand import OnDemand
 from . import terminal
-from .terminal import Answer
+from .terminal import Answer, option
 
 _server, _site = OnDemand("tla.apps.explore.server"), OnDemand("tla.apps.explore.site")
 
@@ -18,19 +18,12 @@ def explore_options(page: argparse.ArgumentParser) -> None:
     """The options of `tla explore`."""
     begin = "what the page begins with, such as 'A = (8,6):(1,8); logical_divide(A, (4,2))'"
     page.add_argument("expression", metavar="EXPRESSION", nargs="?", default="", help=begin)
-    page.add_argument(
-        "--port",
-        metavar="N",
-        type=int,
-        default=PORT,
-        help=f"a port of this machine, {PORT} by default; 0 takes a free one",
+    option(page, "--port N", f"a port of this machine, {PORT} by default; 0 takes a free one", type=int, default=PORT)
+    option(
+        page, "--site FOLDER", "write the page to FOLDER, as files for any web server: Python in the browser answers"
     )
-    site = "write the page to FOLDER, as files for any web server: Python in the browser answers"
-    page.add_argument("--site", metavar="FOLDER", help=site)
-    page.add_argument(
-        "--pyodide", metavar="FOLDER", default="node_modules/pyodide", help="npm's package pyodide, for --site"
-    )
-    page.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
+    option(page, "--pyodide FOLDER", "npm's package pyodide, for --site", default="node_modules/pyodide")
+    option(page, "--no-browser", "print the address, and open no browser")
 
 
 def explore(arguments: argparse.Namespace) -> Answer | None:
@@ -38,18 +31,11 @@ def explore(arguments: argparse.Namespace) -> Answer | None:
     or SIGTERM."""
     if arguments.site is not None:
         names = _site.build(Path(arguments.site), Path(arguments.pyodide))
-        found = {"folder": arguments.site, "files": names}
-        return (
-            found,
-            lambda value: (
-                f"wrote {len(value['files'])} files to {value['folder']}; any web server serves them, without tla"
-            ),
-        )
-    _server.serve(
-        arguments.port, arguments.expression, not arguments.no_browser, lambda url: _print_url(url, arguments.json)
-    )
+        wrote = f"wrote {len(names)} files to {arguments.site}; any web server serves them, without tla"
+        return {"folder": arguments.site, "files": names}, lambda _: wrote
+
+    def tell(url: str) -> None:
+        terminal.say(({"url": url}, lambda _: f"{url}\nCtrl-C ends it"), arguments.json)
+
+    _server.serve(arguments.port, arguments.expression, not arguments.no_browser, tell)
     return None
-
-
-def _print_url(url: str, as_json: bool) -> None:
-    terminal.say(({"url": url}, lambda value: f"{value['url']}\nCtrl-C ends it"), as_json)

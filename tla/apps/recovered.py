@@ -13,7 +13,7 @@ from ..core.on_demand import OnDemand
 from ..notation.width import ASSUMED, element_width
 from .expressions import read_coord
 from .layouts import as_text
-from .terminal import Answer, wrapped
+from .terminal import Answer, option, wrapped
 
 if TYPE_CHECKING:
     from .. import viz
@@ -33,24 +33,18 @@ _counting = OnDemand("tla.access.counting")
 
 def read_options(read: argparse.ArgumentParser) -> None:
     """The options of `tla read`."""
-    read.add_argument(
-        "--shape",
-        metavar="EXTENTS",
-        help="the extents of the coordinates, such as 64,64, or M,N of sizes that are not known; loops say theirs",
+    option(
+        read,
+        "--shape EXTENTS",
+        "the extents of the coordinates, such as 64,64, or M,N of sizes that are not known; loops say theirs",
     )
-    read.add_argument(
-        "--coords", metavar="NAMES", help="the names of the coordinates, such as row,col; by default i,j or as they say"
-    )
-    read.add_argument(
-        "--language", metavar="NAME", default="c", help=f"one of {', '.join(_languages.LANGUAGES)}; c by default"
-    )
-    read.add_argument("--integer", metavar="TYPE", help="int32 or int64; by default as the language has it")
-    read.add_argument(
-        "--values", metavar="NAME=N", nargs="+", default=[], help="the values of other names, such as ld=72"
-    )
-    read.add_argument("--reader", metavar="EXPRESSION", help="say where this one disagrees, and what would mend either")
-    read.add_argument("--access", metavar="NAME", help="count this access alone, by its name, such as ldmatrix")
-    read.add_argument("--bits", metavar="N", type=int, help="bits of an element, for the accesses; else 32")
+    option(read, "--coords NAMES", "the names of the coordinates, such as row,col; by default i,j or as they say")
+    option(read, "--language NAME", f"one of {', '.join(_languages.LANGUAGES)}; c by default", default="c")
+    option(read, "--integer TYPE", "int32 or int64; by default as the language has it")
+    option(read, "--values NAME=N", "the values of other names, such as ld=72", nargs="+", default=[])
+    option(read, "--reader EXPRESSION", "say where this one disagrees, and what would mend either")
+    option(read, "--access NAME", "count this access alone, by its name, such as ldmatrix")
+    option(read, "--bits N", "bits of an element, for the accesses; else 32", type=int)
 
 
 def read(arguments: argparse.Namespace) -> Answer:
@@ -66,19 +60,14 @@ def read(arguments: argparse.Namespace) -> Answer:
     layout = _recovery.layout_of(arguments.expression, *how)
     one = arguments.access and _counting.access(arguments.access, layout, bits)
     found = {arguments.access: one} if one else _usual(layout, bits) if is_known else {}
-    value: dict[str, Any] = {
-        "layout": str(layout),
-        "origin_shape": str(layout.origin_shape),
-    }  # what is inside of bounds
+    # origin_shape is what is inside of bounds
+    value: dict[str, Any] = {"layout": str(layout), "origin_shape": str(layout.origin_shape)}
     value |= {"wavefronts": one.wavefronts if one else None, "least": one.least if one else None}
     value["accesses"] = [
         {"access": name, "wavefronts": x.wavefronts, "least": x.least, "degree": x.degree} for name, x in found.items()
     ]
-    said = (
-        str(one).splitlines()
-        if one
-        else _conflicts(found, f"{arguments.bits} bits" if arguments.bits else f"{bits}; --bits 16 says others")
-    )
+    elements = f"{arguments.bits} bits" if arguments.bits else f"{bits}; --bits 16 says others"
+    said = str(one).splitlines() if one else _conflicts(found, elements)
     if not is_known:  # there is no grid to draw
         return value, lambda _: str(layout)
     return value, lambda _: as_text(viz.draw(layout), arguments.all, [*said, ""])
@@ -103,10 +92,8 @@ def _usual(layout: AnyLayout, bits: int | Width) -> dict[str, Access]:
 def _conflicts(found: dict[str, Access], elements: str) -> list[str]:
     """The conflicts of usual accesses, a line each."""
     if not found:
-        return [
-            "none of the usual accesses takes it: name one by --access, or count a (thread, value) layout with tla "
-            "access"
-        ]
+        fix = "name one by --access, or count a (thread, value) layout with tla access"
+        return [f"none of the usual accesses takes it: {fix}"]
     head = f"usual accesses of shared memory, elements of {elements}:"
     width = max(map(len, found))
     return [head, *(f"  {name:{width}}  {str(x).splitlines()[0]}" for name, x in found.items())]

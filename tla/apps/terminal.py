@@ -17,6 +17,7 @@ from ..core.on_demand import OnDemand
 from ..xla.shapes.curve import in_units
 
 if TYPE_CHECKING:
+    import argparse
     import json
     import shlex
     import shutil
@@ -44,22 +45,8 @@ _PATIENCE, _PERIOD = 0.5, 0.1
 _END = 3
 
 #: Options of commands, by the arguments of Python that they stand for.
-_NAMES = (
-    "color_by",
-    "tile",
-    "bits",
-    "thread",
-    "width",
-    "memory",
-    "name",
-    "integer",
-    "target",
-    "coords",
-    "language",
-    "values",
-    "shape",
-)
-_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _NAMES}
+_NAMES = "color_by tile bits thread width memory name integer target coords language values shape"
+_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _NAMES.split()}
 _GIVEN = rf"\b({'|'.join(_OPTIONS)})=('[^']*'|\([^()]*\)|\w+)"
 #: Fixes that name what only Python has, and what they are in a shell.
 IN_SHELL = {
@@ -89,6 +76,16 @@ def _plain(value: str) -> str:
     return re.sub("[ '\"]", "", inside)
 
 
+def option(sub: argparse.ArgumentParser, said: str, text: str, **more: Any) -> None:
+    """Add an option or an argument to a command, as its help writes it: "--top N" has a value, "--strip" is a switch.
+
+    text   what the help says of it;  more  what argparse takes besides
+    """
+    name, _, value = said.partition(" ")
+    form: dict[str, Any] = {"metavar": value} if value else {"action": "store_true"}
+    sub.add_argument(name, help=text, **form, **more)
+
+
 def open_missing_streams() -> None:
     """Standard output and error that the shell closed (`>&-`) take what is written, and drop it."""
     for name in ("stdout", "stderr"):
@@ -98,10 +95,9 @@ def open_missing_streams() -> None:
 
 def complain(message: str) -> None:
     """Print a message on standard error, in lines that a terminal holds."""
-    lines = printable(message, lines=True).split("\n")
-    print(
-        wrapped(lines, shutil.get_terminal_size().columns) if sys.stderr.isatty() else "\n".join(lines), file=sys.stderr
-    )
+    text = printable(message, lines=True)
+    text = wrapped(text.split("\n"), shutil.get_terminal_size().columns) if sys.stderr.isatty() else text
+    print(text, file=sys.stderr)
 
 
 def say(answer: Answer, as_json: bool, whole: bool = True) -> None:
@@ -126,14 +122,12 @@ def summary(operation: object) -> str:
 
 
 def width() -> int | None:
-    """The number of characters that a line of standard output holds; None where it is no terminal: then lines are as
-    long as they need."""
+    """The number of characters that a line of standard output holds; None for any number, as it is no terminal."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def colours() -> int:
-    """The number of colours that standard output shows: 0 where it is no terminal, or NO_COLOR forbids them, or
-    TERM is dumb.
+    """The number of colours of standard output: 0 if it is no terminal, NO_COLOR forbids them, or TERM is dumb.
 
     Source: https://no-color.org; terminfo.
     """
@@ -212,12 +206,13 @@ def table(rows: list[list[str]], texts: int, limit: int | None = None) -> list[s
             "  ".join(c.rjust(w) if k < numbers else c.ljust(w) for k, (c, w) in enumerate(zip(row, widths))).rstrip()
             for row in rows
         ]
-    lines = ["  ".join(c.rjust(w) for c, w in zip(row, widths[:numbers])) for row in rows]
+    lines = []
+    for row in rows:
+        lines.append("  ".join(c.rjust(w) for c, w in zip(row, widths[:numbers])))
+        for text in row[numbers:] if len(lines) > 1 else ():
+            lines += textwrap.TextWrapper(max(limit, 10), "  ", "  ", break_on_hyphens=False).wrap(text)
     lines[0] += "  " + ", ".join(rows[0][numbers:])
-    return [
-        lines[0],
-        *(line for first, row in zip(lines[1:], rows[1:]) for line in (first, *_wrapped(row[numbers:], limit))),
-    ]
+    return lines
 
 
 def wrapped(lines: Iterable[str], limit: int | None = None) -> str:
@@ -225,13 +220,6 @@ def wrapped(lines: Iterable[str], limit: int | None = None) -> str:
     limit = max(limit or width() or 2**31, 20)
     long = textwrap.TextWrapper(limit, subsequent_indent="        ", break_on_hyphens=False)
     return "\n".join(long.fill(line) if len(line) > limit else line for line in lines)
-
-
-def _wrapped(texts: list[str], limit: int) -> Iterator[str]:
-    for text in texts:
-        yield from textwrap.wrap(
-            text, max(limit, 10), initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
-        )
 
 
 class _Watched(io.RawIOBase):

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import LeafTypeError
+from ..core.ints import IntLike
 from ..core.on_demand import OnDemand
 from . import terminal
-from .terminal import Answer
+from .terminal import Answer, option
 
 if TYPE_CHECKING:
     from ..ttgir.advice import Advice
@@ -31,13 +32,9 @@ _TABLES = {
 def ttgir_options(sub: argparse.ArgumentParser) -> None:
     """The options of the command."""
     sub.add_argument("other", metavar="B", nargs="?", help="another compile of the kernel, to compare with")
-    sub.add_argument(
-        "--size", metavar="NAME=N", nargs="+", default=[], help="values of the kernel's arguments, such as K=4096"
-    )
-    sub.add_argument(
-        "--target", metavar="T", help="the machine, such as cuda:90 or hip:gfx942, where the program does not say it"
-    )
-    sub.add_argument("--advise", action="store_true", help="other layouts that make it cheaper, each with its gain")
+    option(sub, "--size NAME=N", "values of the kernel's arguments, such as K=4096", nargs="+", default=[])
+    option(sub, "--target T", "the machine, such as cuda:90 or hip:gfx942, where the program does not say it")
+    option(sub, "--advise", "other layouts that make it cheaper, each with its gain")
 
 
 def ttgir(arguments: argparse.Namespace) -> Answer:
@@ -91,38 +88,28 @@ def value_of(found: Costs) -> dict[str, Any]:
         "lanes": program.lanes,
         "operations": len(program.ops),
         "rows": [_row(row) for row in found.rows],
-        "dots": [
-            {
-                **dot._asdict(),
-                "op": dot.op.name,
-                "line": dot.op.line,
-                "source": dot.op.source,
-                "times": terminal.plain(dot.times),
-            }
-            for dot in _ttgir.dots(found)
-        ],
+        "dots": [dot._asdict() | {"op": dot.op.name, **_timed(dot)} for dot in _ttgir.dots(found)],
         "totals": {unit: terminal.plain(n) for unit, n in found.totals().items()},
         "assumed": dict(found.addresses.assumed),
         "faults": [
-            {
-                "kind": f.kind,
-                "operation": f.op.name,
-                "line": f.op.line,
-                "source": f.op.source,
-                "what": f.what,
-                "fix": f.fix,
-            }
+            {"kind": f.kind, "operation": f.op.name, **_place(f.op), "what": f.what, "fix": f.fix}
             for f in _ttgir.faults(found)
         ],
     }
 
 
+def _place(op: Any) -> dict[str, Any]:
+    return {"line": op.line, "source": op.source}
+
+
+def _timed(x: Any) -> dict[str, Any]:
+    return _place(x.op) | {"times": terminal.plain(x.times)}
+
+
 def _row(row: Cost) -> dict[str, Any]:
     return {
         "operation": row.op.name,
-        "line": row.op.line,
-        "source": row.op.source,
-        "times": terminal.plain(row.times),
+        **_timed(row),
         "kind": row.kind,
         "buffer_bytes": row.buffer,
         "shared_layout": None if row.shared is None else str(row.shared.memory),
@@ -141,11 +128,8 @@ def text_of(value: dict[str, Any]) -> str:
         lines += ["", "matrix products, m x n x k:"]
         for d in value["dots"]:
             a, b = d["operands"]
-            text = (
-                f"  {' x '.join(map(str, d['shape']))}, times {d['times']}, {d['source'] or d['op']}: a in {a}; b in "
-                f"{b}"
-            )
-            lines += terminal.wrapped([text], width).split("\n")
+            product = f"  {' x '.join(map(str, d['shape']))}, times {d['times']}, {d['source'] or d['op']}"
+            lines.append(terminal.wrapped([f"{product}: a in {a}; b in {b}"], width))
     still = [row for row in value["rows"] if not row["parts"] and not row["refused"]]
     if still:
         lines += ["", f"conversions that move nothing between threads: {len(still)}"]
@@ -155,12 +139,8 @@ def text_of(value: dict[str, Any]) -> str:
         lines += [terminal.wrapped([f"  line {r['line']}, {r['operation']}: {r['refused']}"], width) for r in refused]
     for fault in value["faults"]:
         where = fault["source"] or f"line {fault['line']}"
-        lines += [
-            "",
-            terminal.wrapped(
-                [f"wrong: {where}, {fault['operation']}: {fault['what']}", f"  fix: {fault['fix']}"], width
-            ),
-        ]
+        what = f"wrong: {where}, {fault['operation']}: {fault['what']}"
+        lines += ["", terminal.wrapped([what, f"  fix: {fault['fix']}"], width)]
     lines += ["", "in one instance of the program:"]
     unknown = {part["unit"] for row in value["rows"] for part in row["parts"] if part["cost"] is None}
     lines += [f"  {unit} {n}{', without those of ?' if unit in unknown else ''}" for unit, n in value["totals"].items()]
@@ -175,18 +155,11 @@ def _table(value: dict[str, Any], unit: str, width: int) -> list[str]:
     title, column = _TABLES[unit]
     rows = [["instr", "bits", column, "least", "instruction", "times", "where"]]
     for row in value["rows"]:
-        for part in row["parts"]:
-            if part["unit"] == unit:
-                rows.append(
-                    [
-                        str(part["instructions"] or ""),
-                        str(part["vector"] or ""),
-                        *("?" if n is None else f"{n:,}" for n in (part["cost"], part["least"])),
-                        part["instruction"],
-                        str(row["times"]),
-                        row["source"] or f"line {row['line']}",
-                    ]
-                )
+        where = row["source"] or f"line {row['line']}"
+        for part in (x for x in row["parts"] if x["unit"] == unit):
+            counts = [str(part["instructions"] or ""), str(part["vector"] or "")]
+            counts += ["?" if n is None else f"{n:,}" for n in (part["cost"], part["least"])]
+            rows.append([*counts, part["instruction"], str(row["times"]), where])
     return ["", f"{title}:", *terminal.table(rows, 3, width)] if len(rows) > 1 else []
 
 
@@ -200,8 +173,7 @@ def _advice(advice: Advice) -> dict[str, Any]:
         "was": advice.was,
         "change": advice.change,
         "unit": advice.unit,
-        "before": terminal.plain(advice.before),
-        "after": terminal.plain(advice.after),
+        **_both(advice.before, advice.after),
         "lines": [row.op.line for row in advice.rows],
         "sources": [*dict.fromkeys(row.op.source for row in advice.rows)],
     }
@@ -222,24 +194,17 @@ def _advice_text(value: list[dict[str, Any]]) -> str:
 
 
 def _compared(before: Costs, after: Costs) -> dict[str, Any]:
-    totals = [found.totals() for found in (before, after)]
+    was, now = before.totals(), after.totals()
     changes = _ttgir.difference(before, after)
     return {
-        "totals": [
-            {
-                "unit": unit,
-                "before": terminal.plain(totals[0].get(unit, 0)),
-                "after": terminal.plain(totals[1].get(unit, 0)),
-            }
-            for unit in dict.fromkeys((*totals[0], *totals[1]))
-        ],
-        "changes": [
-            {**c._asdict(), "before": terminal.plain(c.before), "after": terminal.plain(c.after)}
-            for c in changes
-            if c.differs
-        ],
+        "totals": [{"unit": unit, **_both(was.get(unit, 0), now.get(unit, 0))} for unit in dict.fromkeys((*was, *now))],
+        "changes": [c._asdict() | _both(c.before, c.after) for c in changes if c.differs],
         "same": sum(not c.differs for c in changes),
     }
+
+
+def _both(before: IntLike, after: IntLike) -> dict[str, Any]:
+    return {"before": terminal.plain(before), "after": terminal.plain(after)}
 
 
 def _compared_text(value: dict[str, Any]) -> str:
@@ -247,9 +212,7 @@ def _compared_text(value: dict[str, Any]) -> str:
     rows = [["in all", "A", "B"], *([t["unit"], str(t["before"]), str(t["after"])] for t in value["totals"])]
     lines = [*terminal.table(rows, 3, width), ""]
     for c in value["changes"]:
-        lines += terminal.wrapped(
-            [f"{c['source'] or '?'} {c['operation']}: {c['unit']} {c['before']} -> {c['after']}"], width
-        ).split("\n")
-    return "\n".join(
-        [*lines, *[""][: len(value["changes"])], f"{len(value['changes'])} places differ, {value['same']} are the same"]
-    )
+        change = f"{c['source'] or '?'} {c['operation']}: {c['unit']} {c['before']} -> {c['after']}"
+        lines.append(terminal.wrapped([change], width))
+    count = len(value["changes"])
+    return "\n".join([*lines, *[""][:count], f"{count} places differ, {value['same']} are the same"])

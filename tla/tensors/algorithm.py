@@ -45,9 +45,8 @@ def _require_extents(where: str, t: Tensor, extents: tuple[int, ...], of: str) -
     if transfer.counts_of(t) != extents:
         what = f"{where}: {shown(t.origin_shape)} valid elements of {t!r}, and {shown(extents)} of {of}"
         fix = "take a tile of the larger one: GetTile(t, start, extents)"
-        if of == "the target" and math.prod(extents) == math.prod(
-            transfer.counts_of(t)
-        ):  # CuTe's copy takes them by one index
+        as_many = math.prod(extents) == math.prod(transfer.counts_of(t))
+        if as_many and of == "the target":  # CuTe's copy takes them by one index
             fix = f"where the order of their indices is meant, write composition(target, make_layout({shown(t.shape)}))"
         raise RankError(what, "equal extents", fix)
 
@@ -131,10 +130,8 @@ def fill_padding(t: object, value: object = 0) -> None:
     require_writable("fill_padding", whole)
     value = as_element(value, t)
     for box in padding(MakeLayout(tuple(whole.origin_shape), LayoutLeft, tuple(t.origin_shape))):
-        coord, extents = box.coord, require_origin("fill_padding", box.layout)
-        transfer.filled(
-            GetTile(whole, *((coord, extents) if isinstance(t.shape, tuple) else (coord[0], extents[0]))), value
-        )
+        at = box.coord, require_origin("fill_padding", box.layout)
+        transfer.filled(GetTile(whole, *(at if isinstance(t.shape, tuple) else (x[0] for x in at))), value)
 
 
 def reduce(source: object, target: object, modes: object, operation: object = None) -> None:
@@ -161,12 +158,9 @@ def reduce(source: object, target: object, modes: object, operation: object = No
 
     source, target = _elements("reduce", source), _elements("reduce", target)
     source, axes, groups = _opened(source, modes if isinstance(modes, tuple) else (modes,))
+    what = f"reduce of {source!r} along {shown(axes)}"
     if len({*axes}) < len(axes) or not all(0 <= i < len(source.coord) for i in axes):
-        raise RankError(
-            f"reduce of {source!r} along {shown(axes)}",
-            f"modes 0 to {len(source.coord) - 1}, each once",
-            "count from 0",
-        )
+        raise RankError(what, f"modes 0 to {len(source.coord) - 1}, each once", "count from 0")
     counts = transfer.counts_of(source)
     left = [[counts[i] for i in group if i not in axes] for group in groups]
     _require_extents("reduce", target, tuple(math.prod(ns) for ns in left if ns), "the modes that stay")
@@ -174,39 +168,31 @@ def reduce(source: object, target: object, modes: object, operation: object = No
     require_writable("reduce", target)
     operation = np.add if operation is None else operation
     if not isinstance(operation, np.ufunc) or operation.nin != 2:
-        raise LeafTypeError(
-            f"reduce by {operation!r}", "a numpy ufunc of two arguments", "write numpy.add, numpy.maximum, ..."
-        )
-    what = f"reduce of {source!r} along {shown(axes)}"
+        fix = "write numpy.add, numpy.maximum, ..."
+        raise LeafTypeError(f"reduce by {operation!r}", "a numpy ufunc of two arguments", fix)
     values = reduced(what, operation, summands(what, transfer.gathered(source), target.dtype), axes)
-    values = converted(what, values, target.dtype).reshape(
-        transfer.counts_of(target), order="F"
-    )  # what stays of a mode is one mode
+    # what stays of a mode is one mode
+    values = converted(what, values, target.dtype).reshape(transfer.counts_of(target), order="F")
     transfer.scattered(target, np.ascontiguousarray(values))
 
 
 def _opened(source: Tensor, modes: tuple[Any, ...]) -> tuple[Tensor, tuple[int, ...], list[list[int]]]:
-    """The tensor with the modes of paths (i, j) opened into their own, the axes there of all paths, and those
-    of each mode."""
+    """The tensor with the modes of paths (i, j) opened, the axes there of all paths, and those of each mode."""
     paths = [tuple(map(leaf, m)) if isinstance(m, tuple) else (leaf(m),) for m in modes]
     shape, n = modes_of(source.shape), len(source.coord)
     counts = [len(s) if isinstance(s, tuple) else 0 for s in shape]
-    if not all(0 <= p[0] < n for p in paths) or not all(
-        len(p) == 1 or (len(p) == 2 and 0 <= p[1] < counts[p[0]]) for p in paths
-    ):
-        what = f"reduce of {source!r} along {shown(tuple(modes))}"
-        raise RankError(
-            what,
-            f"modes 0 to {n - 1}, each once, or (i, j) for mode j of mode i",
-            "count from 0, and put (i, j) in a tuple: ((0, 1),)",
-        )
+    inside = (0 <= p[0] < n and (len(p) == 1 or (len(p) == 2 and 0 <= p[1] < counts[p[0]])) for p in paths)
+    if not all(inside):
+        expected = f"modes 0 to {n - 1}, each once, or (i, j) for mode j of mode i"
+        fix = "count from 0, and put (i, j) in a tuple: ((0, 1),)"
+        raise RankError(f"reduce of {source!r} along {shown(tuple(modes))}", expected, fix)
     deep = {p[0] for p in paths if len(p) == 2}
     axes, groups = 0, []
     for i in range(n):
         groups.append([*range(axes, axes + (counts[i] if i in deep else 1))])
         axes = groups[-1][-1] + 1
     opened = source[tuple((_,) * counts[i] if i in deep else _ for i in range(n))] if deep else source
-    return opened, tuple(k for p in paths for k in ([groups[p[0]][p[1]]] if len(p) == 2 else groups[p[0]])), groups
+    return opened, tuple(k for i, *j in paths for k in ([groups[i][j[0]]] if j else groups[i])), groups
 
 
 def gemm(
@@ -265,22 +251,15 @@ def _summands(t: Tensor, c: Tensor) -> Any:
 
 
 def _gemm_extents(a: Tensor, b: Tensor, c: Tensor) -> tuple[int, int, int]:
-    extents = [transfer.counts_of(x) for x in (a, b, c)]
-    if [len(e) for e in extents] == [2, 2, 2] and extents[1][0] != extents[0][1] == extents[1][1]:
-        what = f"gemm of {extents[0]} by {extents[1]}, B as (n,k)"
-        raise RankError(
-            what, "B as (k,n), as in a @ b", "write gemm(a, transpose(b), c, accumulate=True) for CuTe's gemm(A, B, C)"
-        )
-    if any(len(e) != 2 for e in extents) or [extents[0][1], extents[2]] != [
-        extents[1][0],
-        (extents[0][0], extents[1][1]),
-    ]:
-        raise RankError(
-            f"gemm of {extents[0]} by {extents[1]} into {extents[2]}",
-            "(m,k) by (k,n) into (m,n)",
-            "use transpose(t), which swaps modes",
-        )
-    return extents[0][0], extents[1][1], extents[0][1]
+    left, right, total = (transfer.counts_of(x) for x in (a, b, c))
+    are_matrices = len(left) == len(right) == len(total) == 2
+    if are_matrices and right[0] != left[1] == right[1]:
+        fix = "write gemm(a, transpose(b), c, accumulate=True) for CuTe's gemm(A, B, C)"
+        raise RankError(f"gemm of {left} by {right}, B as (n,k)", "B as (k,n), as in a @ b", fix)
+    if not are_matrices or left[1] != right[0] or total != (left[0], right[1]):
+        what = f"gemm of {left} by {right} into {total}"
+        raise RankError(what, "(m,k) by (k,n) into (m,n)", "use transpose(t), which swaps modes")
+    return left[0], right[1], left[1]
 
 
 def im2col(
@@ -323,9 +302,8 @@ def im2col(
     spatial, batch = modes_of(spatial), modes_of(batch)
     windows = [_each(len(spatial), x) for x in (kernel, stride, dilation)]
     if sorted({*spatial, *batch}) != sorted([*spatial, *batch]) or not {*spatial, *batch} <= {*range(len(t.coord))}:
-        raise RankError(
-            f"im2col of {t!r} along {spatial} and {batch}", f"modes 0 to {len(t.coord) - 1}, each once", "count from 0"
-        )
+        what = f"im2col of {t!r} along {spatial} and {batch}"
+        raise RankError(what, f"modes 0 to {len(t.coord) - 1}, each once", "count from 0")
     t = _bordered(t, spatial, border)
     begin, modes = _one_cell("im2col", t, spatial)
     places: Modes = []
@@ -333,11 +311,8 @@ def im2col(
     for i, count, step, gap in zip(spatial, *windows):
         ((n, d),) = modes[i] or ((1, 0),)
         if n <= gap * (count - 1):
-            raise RangeError(
-                f"im2col of {t!r}: a window of {count} in the {n} of mode {i}",
-                "a smaller window",
-                "give the map a border: im2col(..., border=1)",
-            )
+            what = f"im2col of {t!r}: a window of {count} in the {n} of mode {i}"
+            raise RangeError(what, "a smaller window", "give the map a border: im2col(..., border=1)")
         places.append(((n - gap * (count - 1) - 1) // step + 1, d * step))
         window.append((count, d * gap))
     rows = [*(axis for i in batch for axis in modes[i]), *places]
@@ -352,31 +327,25 @@ def _bordered(t: Tensor, spatial: tuple[int, ...], border: IntTree) -> Tensor:
     import numpy as np
 
     pairs = border if isinstance(border, tuple) else ((border, border),) * len(spatial)
+    what = f"im2col: a border of {shown(border)}"
     if len(pairs) != len(spatial) or any(not isinstance(p, tuple) or len(p) != 2 for p in pairs):
-        raise RankError(
-            f"im2col: a border of {shown(border)}",
-            f"(before, after) for {len(spatial)} modes",
-            "give one integer for all",
-        )
+        raise RankError(what, f"(before, after) for {len(spatial)} modes", "give one integer for all")
     widths = [tuple(int(leaf(n)) for n in p) for p in pairs]
     if min((n for p in widths for n in p), default=0) < 0:
-        raise RangeError(f"im2col: a border of {shown(border)}", "0 or more zeros", "take a tile for less than the map")
+        raise RangeError(what, "0 or more zeros", "take a tile for less than the map")
     if not any(n for p in widths for n in p):
         return t
     by_mode = dict(zip(spatial, widths))
     whole = np.pad(np.asarray(t), [by_mode.get(i, (0, 0)) for i in range(len(t.coord))])
-    return MakeTensor(
-        whole, MakeLayout(whole.shape, tuple(int(d) // whole.itemsize for d in whole.strides)), position=t.position
-    )
+    return MakeTensor(whole, position=t.position)
 
 
 def _each(n: int, x: IntTree) -> tuple[int, ...]:
     """One positive integer for each of n modes."""
     values = tuple(x) if isinstance(x, tuple) else (x,) * n
     if len(values) != n:
-        raise RankError(
-            f"im2col: {shown(values)} for {n} spatial modes", f"{n} integers, or one for all", "give one for each mode"
-        )
+        what = f"im2col: {shown(values)} for {n} spatial modes"
+        raise RankError(what, f"{n} integers, or one for all", "give one for each mode")
     for value in values:
         require_positive("im2col", leaf(value))
     return values
@@ -387,8 +356,6 @@ def _one_cell(where: str, t: Tensor, single: tuple[int, ...]) -> tuple[int, tupl
     inner = tensor_of(None, t.data, _0, innermost(t.layout), t.coord, t._guard)
     found = transfer.cells_of(inner)
     if found is None or len(found) != 1 or any(len(found[0][1][i]) > 1 for i in single):
-        what = f"{where} of {t!r}"
-        raise DivisibilityError(
-            what, "spatial modes of one stride, and others of whole blocks", "copy it to such a layout first"
-        )
+        expected = "spatial modes of one stride, and others of whole blocks"
+        raise DivisibilityError(f"{where} of {t!r}", expected, "copy it to such a layout first")
     return found[0]

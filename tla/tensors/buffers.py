@@ -29,30 +29,24 @@ def storage(buffer: object) -> Any:
     if array.flags.f_contiguous:
         return array.T.reshape(-1).view(np.ndarray)
     what = f"a buffer of shape {array.shape} and strides {array.strides} bytes, which is not contiguous"
-    raise RangeError(
-        what, "one run of memory", "leave out the layout for its own, or give the whole that it is a part of"
-    )
+    fix = "leave out the layout for its own, or give the whole that it is a part of"
+    raise RangeError(what, "one run of memory", fix)
 
 
 def strided_storage(array: object) -> tuple[Any, int, tuple[int, ...]]:
-    """The memory from the first to the last element of a numpy array, flat; where its index 0 lies there, and its
-    strides [elements].
+    """The memory of a numpy array from its first to last element, flat; where index 0 lies, and strides [elements].
 
     Raises LeafTypeError for anything else, RangeError where steps are no whole elements, as in one field of records
     """
     import numpy as np
 
     if not isinstance(array, np.ndarray):
-        raise LeafTypeError(
-            f"MakeTensor of a {type(array).__name__} alone", "a layout", "write MakeTensor(buffer, layout)"
-        )
+        what = f"MakeTensor of a {type(array).__name__} alone"
+        raise LeafTypeError(what, "a layout", "write MakeTensor(buffer, layout)")
     width = array.itemsize
     if odd := [d for d in array.strides if width and d % width]:
-        raise RangeError(
-            f"an array whose elements of {width} bytes are {odd[0]} bytes apart",
-            "steps of whole elements",
-            "give a copy",
-        )
+        what = f"an array whose elements of {width} bytes are {odd[0]} bytes apart"
+        raise RangeError(what, "steps of whole elements", "give a copy")
     strides = tuple(d // width if width else 0 for d in array.strides)
     if array.flags.forc or not array.size:
         return storage(array), 0, strides
@@ -86,15 +80,12 @@ def _shared(np: Any, buffer: object) -> Any:
     except (ValueError, TypeError, BufferError, RuntimeError) as why:
         what = f"a buffer of type {type(buffer).__name__}: {why}"
         raise LeafTypeError(what, "memory of this machine that numpy can share", "give numpy.asarray(x)") from None
-    what = f"a buffer of type {type(buffer).__name__}"
-    raise LeafTypeError(
-        what, "a numpy array, the buffer protocol or DLPack", "write numpy.array(x), or None for no buffer"
-    )
+    what, fix = f"a buffer of type {type(buffer).__name__}", "write numpy.array(x), or None for no buffer"
+    raise LeafTypeError(what, "a numpy array, the buffer protocol or DLPack", fix)
 
 
 def _narrow_of_jax(np: Any, x: Any) -> Any:
-    """An array of JAX in the memory of this machine whose elements DLPack has no name for: bfloat16, float8,
-    int4. It is read-only.
+    """A read-only view of an array of JAX in this machine whose elements DLPack cannot name: bfloat16, float8, int4.
 
     JAX never writes to an array, so that it makes no difference whether numpy shares it or has a copy.
     """
@@ -119,8 +110,7 @@ ALLOCATION = 1024
 
 
 def begin_of(data: npt.NDArray[Any]) -> int:
-    """The bytes from the start of an allocation to that of an array, which may be a view: their
-    remainder by ALLOCATION.
+    """The bytes from the start of an allocation to that of an array, maybe a view; their remainder by ALLOCATION.
 
     Of memory that is not numpy's, and whose owner does not say where it begins, the address tells: torch and JAX
     allocate at multiples of 64 bytes.
@@ -150,9 +140,8 @@ def as_dtype(where: str, x: Any) -> Any:
     try:
         return np.dtype(x)
     except (TypeError, ValueError):
-        raise LeafTypeError(
-            f"{where}[{shown(x)}]", "an element type of numpy", "write numpy.float16, numpy.int8, ..."
-        ) from None
+        fix = "write numpy.float16, numpy.int8, ..."
+        raise LeafTypeError(f"{where}[{shown(x)}]", "an element type of numpy", fix) from None
 
 
 def _of_element(where: str, x: Element) -> Any:
@@ -167,9 +156,6 @@ def _of_element(where: str, x: Element) -> Any:
     try:
         return np.dtype(getattr(importlib.import_module("ml_dtypes"), name))
     except (ImportError, AttributeError) as why:
-        fix = (
-            "install ml_dtypes"
-            if isinstance(why, ImportError) and x.name in DTYPES
-            else "write numpy.uint8 for its bits"
-        )
+        missing = isinstance(why, ImportError) and x.name in DTYPES
+        fix = "install ml_dtypes" if missing else "write numpy.uint8 for its bits"
         raise LeafTypeError(f"{where}[{x}]", "an element type that numpy or ml_dtypes has", fix) from None

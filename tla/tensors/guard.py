@@ -44,8 +44,7 @@ class Guard(NamedTuple):
     start: Any = None
 
     def admits(self, coord: CoordLike) -> Any:
-        """Whether the element at a coordinate is valid: True, False, None where that is not known; of
-        arrays, an array."""
+        """Whether the element at a coordinate is valid: True, False, None if unknown; of arrays, an array."""
         at = self.at(coord)
         return elem_less((*(Int[-1]() for _c in at), *at), (*at, *self.valid))  # 0 or more, and below what is valid
 
@@ -57,9 +56,8 @@ class Guard(NamedTuple):
         """The same by places, of a view of a shape: those of a box are its own coordinates."""
         if self.place is not None:
             return self
-        return Guard(
-            *self[:2], unchecked_layout(shape, coordinates(shape)), ArithmeticTuple(*(_0 for _m in modes_of(shape)))
-        )
+        start = ArithmeticTuple(*(_0 for _m in modes_of(shape)))
+        return Guard(self.valid, self.room, unchecked_layout(shape, coordinates(shape)), start)
 
 
 def whole(shape: IntTupleLike) -> Guard:
@@ -119,8 +117,7 @@ def boxed(guard: Guard, shape: IntTupleLike) -> Guard:
 
 
 def _below(guard: Guard, bounds: tuple[Any, ...]) -> list[Any] | None:
-    """The number of indices of each mode whose place is below bounds, where these make a box; None where they make none
-    that is known."""
+    """The number of indices of each mode whose place is below bounds; None if these are no box that is known."""
     place = guard.place
     if not isinstance(place, Layout) or not all(at_most(0, c) for c in guard.start):
         return None

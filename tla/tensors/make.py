@@ -49,12 +49,11 @@ class _MakeTensorOf:
 
     def __call__(self, buffer: Any, *layout: Any) -> Tensor:
         if isinstance(buffer, AnyLayout) or (not layout and (is_int(buffer) or isinstance(buffer, tuple))):
-            raise LeafTypeError(
-                "make_tensor of a layout alone", "a buffer first, or a type", "write make_tensor[numpy.float32](layout)"
-            )
+            fix = "write make_tensor[numpy.float32](layout)"
+            raise LeafTypeError("make_tensor of a layout alone", "a buffer first, or a type", fix)
         if not layout:
             return MakeTensor(buffer)
-        made = layout[0] if len(layout) == 1 and isinstance(layout[0], AnyLayout) else make_layout(*layout)
+        made = _layout(*layout)
         if isinstance(buffer, tuple) or is_int(buffer):
             return MakeTensor(None, made, offset=make_inttuple_iter(*buffer) if isinstance(buffer, tuple) else buffer)
         return MakeTensor(buffer, made)
@@ -63,8 +62,7 @@ class _MakeTensorOf:
         dtype = as_dtype("make_tensor", dtype)
 
         def make(*layout: Any) -> Tensor:
-            made = layout[0] if len(layout) == 1 and isinstance(layout[0], AnyLayout) else make_layout(*layout)
-            new: Tensor = MakeTensor[dtype](made)
+            new: Tensor = MakeTensor[dtype](_layout(*layout))
             return new
 
         return make
@@ -73,12 +71,15 @@ class _MakeTensorOf:
         return self.__name__
 
 
+def _layout(*given: Any) -> Any:
+    return given[0] if len(given) == 1 and isinstance(given[0], AnyLayout) else make_layout(*given)
+
+
 make_tensor = _MakeTensorOf()
 
 
 def make_identity_tensor(shape: IntTupleLike) -> Tensor:
-    """The tensor of the coordinates of a shape: its element c is c. Cut as a tensor of data is, it says
-    where each element is.
+    """The tensor of the coordinates of a shape: its element c is c. Cut as data is, it says where each element is.
 
     It has no end: a tile past the shape keeps its full extents, and `elem_less(t[c], shape)` is the predicate.
 
@@ -129,14 +130,16 @@ class _Like:
 
 def _threads_of(t: Tensor) -> npt.NDArray[Any] | None:
     """The array of offsets of a tensor of threads, one for each thread; None for one tensor."""
-    layout, offsets = t.layout, [*leaves(as_coordinate(t.offset))] if gives_places(t) else [t.offset]
-    while isinstance(layout, ComposedLayout):
-        offsets.append(layout.offset)
-        layout = layout.inner
-    return next((x for x in offsets if getattr(x, "shape", ()) != ()), None)
+    starts = [*leaves(as_coordinate(t.offset))] if gives_places(t) else [t.offset]
+    return next((x for x in (*starts, *offsets_inside(t.layout)) if getattr(x, "shape", ()) != ()), None)
 
 
-def registers(layout: Layout, threads: Any, dtype: Any) -> Tensor:
+def offsets_inside(layout: AnyLayout) -> list[Any]:
+    """The offsets inside of a composed layout; none of another."""
+    return [layout.offset, *offsets_inside(layout.inner)] if isinstance(layout, ComposedLayout) else []
+
+
+def registers(layout: Layout, threads: object, dtype: object) -> Tensor:
     """A tensor over new registers of a layout: of each of an array of threads, one thread's after the other's."""
     zeros = [_0] * len(product_each(layout.shape))
     if known(size(layout)) is None:

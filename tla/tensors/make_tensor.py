@@ -65,15 +65,12 @@ class _MakeTensor:
         alignment: int | None = None,
     ) -> Tensor:
         if buffer is ...:
-            raise LeafTypeError(
-                "MakeTensor of nothing", "a buffer and a layout", "write MakeTensor(buffer, layout), None for no buffer"
-            )
+            fix = "write MakeTensor(buffer, layout), None for no buffer"
+            raise LeafTypeError("MakeTensor of nothing", "a buffer and a layout", fix)
         if isinstance(coord, str):  # as in MakeTensor(data, layout, PositionL1{})
             if position is not None:
-                what = f"MakeTensor from {coord!r} on at {position!r}"
-                raise LeafTypeError(
-                    what, "a coordinate before the position", "write MakeTensor(buffer, layout, (0, 0), 'L1')"
-                )
+                what, fix = f"MakeTensor from {coord!r} on at {position!r}", "MakeTensor(buffer, layout, (0, 0), 'L1')"
+                raise LeafTypeError(what, "a coordinate before the position", f"write {fix}")
             coord, position = None, coord
         memory = as_memory(position, alignment)
         if layout is None:
@@ -112,9 +109,8 @@ def as_tensor(where: str, x: object) -> Tensor:
     import numpy as np
 
     if not isinstance(x, np.ndarray):
-        raise LeafTypeError(
-            f"{where} of a {type(x).__name__}", "a tensor, or a numpy array", "write MakeTensor(x, layout)"
-        )
+        what = f"{where} of a {type(x).__name__}"
+        raise LeafTypeError(what, "a tensor, or a numpy array", "write MakeTensor(x, layout)")
     return MakeTensor(x)
 
 
@@ -134,11 +130,9 @@ def padded(t: Tensor) -> Tensor:
     t = as_tensor("padded", t)
     require_box("padded", t)
     room = t._guard.room
-    return (
-        t
-        if room == t.origin_shape
-        else tensor_of(None, t.data, t.offset, t.layout, t.coord, Guard(room, room), t.memory)
-    )
+    if room == t.origin_shape:
+        return t
+    return tensor_of(None, t.data, t.offset, t.layout, t.coord, Guard(room, room), t.memory)
 
 
 # ------------------------------------------------------------------------------------------- what fits a buffer
@@ -151,9 +145,8 @@ def new_buffer(count: int, dtype: Any) -> Any:
     try:
         return np.zeros(count, dtype)
     except (MemoryError, ValueError):
-        raise RangeError(
-            f"a new buffer of {count:,} elements", "what memory holds", "take tiles, or None for no buffer"
-        ) from None
+        what = f"a new buffer of {count:,} elements"
+        raise RangeError(what, "what memory holds", "take tiles, or None for no buffer") from None
 
 
 def _require_room(t: Tensor) -> None:
@@ -169,23 +162,18 @@ def _span(t: Tensor) -> tuple[int, int]:
     """The lowest offset of the valid elements, and one past the highest; (0, 0) where there are none."""
     inner = innermost(t.layout)
     if t.layout is inner and gives_coordinates(inner):
-        raise LeafTypeError(
-            f"a buffer for {shown(inner)}, whose values are coordinates",
-            "a layout of offsets",
-            "give None for no buffer",
-        )
+        what = f"a buffer for {shown(inner)}, whose values are coordinates"
+        raise LeafTypeError(what, "a layout of offsets", "give None for no buffer")
     if has_symbols(inner.shape, inner.stride, t.coord, t.offset):
-        raise Unproven(
-            f"a buffer for {shown(t.layout)}", "known sizes", "give its symbols values first, or None for no buffer"
-        )
+        fix = "give its symbols values first, or None for no buffer"
+        raise Unproven(f"a buffer for {shown(t.layout)}", "known sizes", fix)
     if 0 in transfer.counts_of(t):
         return 0, 0
     if (found := transfer.cells_of(t)) is None:
         offsets = transfer.offsets_of(t)
         return int(offsets.min()), int(offsets.max()) + 1
-    lows, highs = [], []
+    ends = []
     for begin, modes in found:
         reach = [(n - 1) * d for axes in modes for n, d in axes]
-        lows.append(begin + sum(x for x in reach if x < 0))
-        highs.append(begin + sum(x for x in reach if x > 0))
-    return min(lows), max(highs) + 1
+        ends.append((begin + sum(x for x in reach if x < 0), begin + sum(x for x in reach if x > 0)))
+    return min(low for low, _high in ends), max(high for _low, high in ends) + 1

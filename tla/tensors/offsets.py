@@ -56,9 +56,7 @@ def offsets(layout: Layout, *, limit: int = _LIMIT) -> npt.NDArray[np.int32] | n
     import numpy as np
 
     if any(isinstance(d, Basis) for d in leaves(layout.stride)):
-        raise LeafTypeError(
-            f"offsets of {shown(layout)}: its values are coordinates", "a layout of offsets", "call it: layout(i, j)"
-        )
+        raise _of_coordinates(layout)
     _require_known(layout, layout.stride)
     extents = _extents(layout, limit)
     if not all(extents):
@@ -85,16 +83,17 @@ def _extents(layout: AnyLayout, limit: int) -> tuple[int, ...]:
     extents = tuple(map(int, product_each(layout.shape)))
     count = functools.reduce(int.__mul__, extents, 1)
     if count > limit:
-        raise RangeError(
-            f"offsets of {shown(layout)}: {shown(count)} of them",
-            f"at most limit={limit}",
-            "take a tile of it, or raise the limit",
-        )
+        what = f"offsets of {shown(layout)}: {shown(count)} of them"
+        raise RangeError(what, f"at most limit={limit}", "take a tile of it, or raise the limit")
     if len(extents) > max_axes():
-        raise RankError(
-            f"offsets of {len(extents)} modes", f"at most {max_axes()}, as many axes as numpy has", "group modes first"
-        )
+        expected = f"at most {max_axes()}, as many axes as numpy has"
+        raise RankError(f"offsets of {len(extents)} modes", expected, "group modes first")
     return extents
+
+
+def _of_coordinates(layout: AnyLayout) -> LeafTypeError:
+    what = f"offsets of {shown(layout)}: its values are coordinates"
+    return LeafTypeError(what, "a layout of offsets", "call it: layout(i, j)")
 
 
 def _require_known(layout: AnyLayout, numbers: object) -> None:
@@ -104,15 +103,12 @@ def _require_known(layout: AnyLayout, numbers: object) -> None:
 
 @on(ComposedLayout, offsets)
 def _of_composed(layout: ComposedLayout, *, limit: int = _LIMIT) -> npt.NDArray[Any]:
-    """A swizzle of a layout in the narrowest type that is proved; other compositions by one call with an array
-    for each mode."""
+    """A swizzle of a layout in the narrowest proved type; other compositions by one call with an array a mode."""
     import numpy as np
 
     extents = _extents(layout, limit)
     if gives_coordinates(layout):
-        raise LeafTypeError(
-            f"offsets of {shown(layout)}: its values are coordinates", "a layout of offsets", "call it: layout(i, j)"
-        )
+        raise _of_coordinates(layout)
     if not all(extents):
         return np.empty(extents, np.int32)
     between = values_between(layout)
@@ -122,9 +118,7 @@ def _of_composed(layout: ComposedLayout, *, limit: int = _LIMIT) -> npt.NDArray[
         if values.dtype == np.int32:
             return values
     else:
-        grid = (
-            np.ogrid[tuple(slice(n) for n in extents)] if isinstance(layout.shape, tuple) else [np.arange(extents[0])]
-        )
+        grid = np.ogrid[tuple(map(slice, extents))]
         values = np.broadcast_to(np.asarray(layout(*grid) if grid else layout(()), np.int64), extents)
     fits = values.min() >= _INT32_MIN and values.max() <= _INT32_MAX
     return np.array(values, np.int32 if fits else np.int64)
@@ -190,6 +184,5 @@ def _narrowest(layout: Layout) -> np.dtype[Any]:
         return np.dtype(np.int32)
     if lo >= INT64_MIN and hi <= INT64_MAX:
         return np.dtype(np.int64)
-    raise RangeError(
-        f"offsets from {lo} to {hi} of {shown(layout)}", "offsets that fit in 64 bits", "use smaller strides, or a tile"
-    )
+    what = f"offsets from {lo} to {hi} of {shown(layout)}"
+    raise RangeError(what, "offsets that fit in 64 bits", "use smaller strides, or a tile")

@@ -74,9 +74,8 @@ class Packed:
         (pair, high), values = self._found(np.atleast_1d(at)), np.asarray(values)
         if self.dtype == np.uint8:
             require_numbers("an element of 4 bits", values, uint4)
-        bits = np.broadcast_to(
-            converted("an element of 4 bits", values, self.dtype).view(np.uint8), pair.shape
-        ) & np.uint8(15)
+        values = converted("an element of 4 bits", values, self.dtype).view(np.uint8)
+        bits = np.broadcast_to(values, pair.shape) & np.uint8(15)
         where = pair[~high]  # one half after the other: two elements of a byte must not overwrite each other
         self.memory[where] = self.memory[where] & np.uint8(0xF0) | bits[~high]
         where = pair[high]
@@ -127,8 +126,5 @@ def memory_of(data: npt.NDArray[Any] | Packed) -> npt.NDArray[Any]:
 def require_whole_bytes(where: str, data: npt.NDArray[Any] | Packed) -> None:
     """LeafTypeError for elements that have no address of their own."""
     if isinstance(data, Packed):
-        raise LeafTypeError(
-            f"{where} of two elements in a byte",
-            "elements of whole bytes",
-            "write numpy.asarray(t), which copies them apart",
-        )
+        fix = "write numpy.asarray(t), which copies them apart"
+        raise LeafTypeError(f"{where} of two elements in a byte", "elements of whole bytes", fix)

@@ -31,8 +31,7 @@ def require_position(x: Any) -> str | None:
 
 
 class Memory(NamedTuple):
-    """The place of a tensor's buffer: the name of its memory, and the bytes that its start is a multiple of; None where
-    it is not said."""
+    """The place of a tensor's buffer: its memory's name, and how its start is aligned [bytes]; None if not said."""
 
     position: str | None = None
     alignment: int | None = None
@@ -57,13 +56,11 @@ NOWHERE = Memory()
 
 
 def as_memory(position: str | None, alignment: IntLike | None) -> Memory:
-    """A checked position and alignment. Raises LeafTypeError for other kinds, RangeError for what is no
-    power of two."""
+    """A checked position and alignment; LeafTypeError for other kinds, RangeError for no power of two."""
     n = known(alignment) if is_int(alignment) else None
     if alignment is not None and n is None:
-        raise LeafTypeError(
-            f"MakeTensor with the alignment {shown(alignment)}", "a number of bytes", "write alignment=16"
-        )
+        what = f"MakeTensor with the alignment {shown(alignment)}"
+        raise LeafTypeError(what, "a number of bytes", "write alignment=16")
     if n is not None and (n < 1 or n & (n - 1)):
         raise RangeError(f"MakeTensor with the alignment {n}", "a power of two [bytes]", "write alignment=16")
     return Memory(require_position(position), None if n is None else int(n))

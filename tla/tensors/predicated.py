@@ -54,9 +54,8 @@ def copy_if(predicate: object, source: object, target: object) -> None:
         require_data("copy_if", t)
         if size(t.shape) != size(target.shape):
             what = f"copy_if: {size(t.shape)} elements of {t!r}, and {size(target.shape)} of {target!r}"
-            raise RankError(
-                what, "as many of each, padding included", "cut the predicate, the source and the target the same way"
-            )
+            fix = "cut the predicate, the source and the target the same way"
+            raise RankError(what, "as many of each, padding included", fix)
     require_castable(source.dtype, target.dtype)
     require_writable("copy_if", target)
     chosen = (holds.data[_admitted(holds, np.True_)] != 0).ravel(order="F")
@@ -71,17 +70,14 @@ def _admitted(t: Tensor, chosen: object) -> npt.NDArray[Any]:
     offsets = transfer.all_offsets(t)
     past = chosen & ~transfer.admitted(t, t._guard).ravel(order="F")
     if past.any():
-        i = int(np.argmax(past))
-        what = f"copy_if: the predicate holds at index {i} of {t!r}, which is past the end"
-        raise RangeError(
-            what, "a predicate of the valid elements", "take elem_less(identity tensor cut the same way, shape)"
-        )
+        what = f"copy_if: the predicate holds at index {int(np.argmax(past))} of {t!r}, which is past the end"
+        fix = "take elem_less(identity tensor cut the same way, shape)"
+        raise RangeError(what, "a predicate of the valid elements", fix)
     return offsets
 
 
 class Within(NamedTuple):
-    """The predicate that coordinates are inside of bounds, where either has symbols: what elem_less gives of a tensor
-    of coordinates.
+    """The predicate that coordinates are inside of bounds, where either has symbols, as elem_less gives it.
 
     coordinates   the tensor of coordinates
     bounds        what each integer of a coordinate is to be less than
@@ -106,22 +102,19 @@ def _conditions(t: Tensor, bounds: IntTupleLike) -> Tensor | Within:
     import numpy as np
 
     if not gives_places(t) and t.data is not None:  # without a buffer its offsets are what it gives
-        raise LeafTypeError(
-            f"elem_less of {t!r}", "a tensor of coordinates, or a coordinate", "write make_identity_tensor(shape)"
-        )
+        expected = "a tensor of coordinates, or a coordinate"
+        raise LeafTypeError(f"elem_less of {t!r}", expected, "write make_identity_tensor(shape)")
     bounds = as_int_tuple(bounds)
     if known(size(t.shape)) is None:
-        raise LeafTypeError(
-            f"elem_less of {t!r}, whose size is not known", "a known size", "ask of one element: elem_less(t[c], shape)"
-        )
+        what = f"elem_less of {t!r}, whose size is not known"
+        raise LeafTypeError(what, "a known size", "ask of one element: elem_less(t[c], shape)")
     if any(is_leaf(x) and known(x) is None for x in leaves((as_coordinate(t.offset), bounds))):
         return Within(t, bounds)
     grid, extents = transfer.grid_of(t)
-    places = [g + int(c) for g, c in zip(grid if isinstance(grid, list) else [grid], t.coord)]
+    places = [g + int(c) for g, c in zip(grid, t.coord)]
     start, threads = _by_thread(t.offset, len(extents))
-    alone = isinstance(start, tuple) and not gives_places(
-        t
-    )  # a part of one element: no stride says that it is a coordinate
+    # of a part of one element no stride says that it is a coordinate
+    alone = isinstance(start, tuple) and not gives_places(t)
     values = as_coordinate(start if alone else start + t.layout(*places))
     found = np.broadcast_to(np.asarray(elem_less(values, bounds)), (*threads, *extents))
     inner = innermost(t.layout)
@@ -134,8 +127,7 @@ def _conditions(t: Tensor, bounds: IntTupleLike) -> Tensor | Within:
 
 
 def _by_thread(start: Any, rank: int) -> tuple[Any, tuple[int, ...]]:
-    """A start whose integers are arrays, of the part of an array of threads, with the threads in front of
-    `rank` axes; how many."""
+    """The start of a part of an array of threads, the threads in front of `rank` axes; and how many these are."""
     if isinstance(start, tuple):
         found = [_by_thread(x, rank) for x in start]
         return ArithmeticTuple(*(x for x, _count in found)), max((count for _x, count in found), default=())

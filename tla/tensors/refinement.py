@@ -51,9 +51,8 @@ def digits(layout: AnyLayout) -> tuple[Digits, ...] | None:
         pairs = [(known(n), known(step)) for n, step in zip(leaves(s), leaves(d))]
         if any(None in pair for pair in pairs):
             return None
-        mode = merged(((n, step) for n, step in pairs if n is not None and step is not None), unbounded=True) or [
-            (1, 0)
-        ]
+        numbers = ((n, step) for n, step in pairs if n is not None and step is not None)
+        mode = merged(numbers, unbounded=True) or [(1, 0)]
         places = itertools.accumulate((n for n, _step in mode), int.__mul__, initial=1)
         out.append(tuple((place, step) for place, (_n, step) in zip(places, mode)))
     return tuple(out)
@@ -79,11 +78,8 @@ def refinement(
         return []
     pieces = []
     for mode, n in enumerate(counts):
-        found = list(
-            itertools.islice(
-                _pieces(n, tuple(f[mode] for f in functions), tuple(s[mode] for s in starts)), MAX_PIECES + 1
-            )
-        )
+        runs = _pieces(n, tuple(f[mode] for f in functions), tuple(s[mode] for s in starts))
+        found = [*itertools.islice(runs, MAX_PIECES + 1)]
         if len(found) > MAX_PIECES:
             return None
         pieces.append(found)
@@ -109,10 +105,8 @@ def _pieces(n: int, functions: tuple[Digits, ...], starts: tuple[int, ...]) -> I
     period = math.lcm(*tops)
     whole, rest = divmod(n, period)
     if period == 1:
-        yield (
-            tuple(s * f[0][1] for s, f in zip(starts, functions)),
-            ((n, tuple(f[0][1] for f in functions)),) if n > 1 else (),
-        )
+        steps = tuple(f[0][1] for f in functions)
+        yield tuple(s * d for s, d in zip(starts, steps)), ((n, steps),) if n > 1 else ()
         return
     if whole:
         step = tuple(period // top * f[-1][1] for top, f in zip(tops, functions))
@@ -135,7 +129,6 @@ def _within(n: int, functions: tuple[Digits, ...], starts: tuple[int, ...]) -> I
         here = [s + lo for s in starts]
         constant = [s // top * f[-1][1] if out else 0 for s, top, f, out in zip(here, tops, functions, goes)]
         inner = tuple(f[:-1] if out else f for f, out in zip(functions, goes))
-        for begins, axes in _pieces(
-            hi - lo, inner, tuple(s % top if out else s for s, top, out in zip(here, tops, goes))
-        ):
+        left = tuple(s % top if out else s for s, top, out in zip(here, tops, goes))
+        for begins, axes in _pieces(hi - lo, inner, left):
             yield tuple(map(int.__add__, begins, constant)), axes

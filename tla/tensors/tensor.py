@@ -141,9 +141,8 @@ class Tensor(Value, Displayed):
     def __setitem__(self, at: object, value: object) -> None:
         at = self._indices(at)
         if any(map(_has_open, at)):
-            raise LeafTypeError(
-                f"an assignment to a slice of {self!r}", "one element", "write copy(x, t[_, 1]), or fill(t[_, 1], x)"
-            )
+            fix = "write copy(x, t[_, 1]), or fill(t[_, 1], x)"
+            raise LeafTypeError(f"an assignment to a slice of {self!r}", "one element", fix)
         offset = self._offset_of(at)
         require_writable("an assignment", self, stays=True)
         self.data[offset] = as_element(value, self)
@@ -159,8 +158,7 @@ class Tensor(Value, Displayed):
             raise AttributeError(f"a Tensor has no attribute {name!r}{instead}")
 
     def over(self, operation: Callable[..., Any], *more: object, **options: object) -> Tensor:
-        """This tensor with operation(layout, ...) for its layout: what it does to the coordinates, over
-        the same elements."""
+        """This tensor with operation(layout, ...) for its layout, over the same elements."""
         layout, offset = from_zero(operation.__name__, self)
         view = operation(_unpadded(layout), *more, **options)
         part = not is_operation(operation, composition)  # which may take an element twice
@@ -170,15 +168,12 @@ class Tensor(Value, Displayed):
         def placed(place: AnyLayout) -> Any:
             try:
                 return operation(place, *more, **options)
-            except (
-                DivisibilityError
-            ):  # steps across the rows of coordinates: the place of the index is exact for a layout
+            except DivisibilityError:  # steps across rows of coordinates: the place of the index is exact for a layout
                 index = MakeLayout(place.shape, compact_col_major(place.shape))
                 return ComposedLayout(place, _0, operation(index, *more, **options))
 
-        return guarded_tensor(
-            self, offset, view, guards.cut(self._guard.placed(self.shape), placed, innermost(view).shape), part
-        )
+        guard = guards.cut(self._guard.placed(self.shape), placed, innermost(view).shape)
+        return guarded_tensor(self, offset, view, guard, part)
 
     __iter__ = None  # Python would go by t[0], t[1], ..., past the end
 
@@ -193,9 +188,8 @@ class Tensor(Value, Displayed):
             return tuple(idx2crd(at[0], product_each(self.shape))) if self.coord else at
         if len(at) != len(self.coord):
             what = f"{len(at)} indices for the {len(self.coord)} modes of {shown(self.layout)}"
-            raise RankError(
-                what, f"{len(self.coord)} of them", "give one for each mode, or _ for the whole of it; or one for all"
-            )
+            fix = "give one for each mode, or _ for the whole of it; or one for all"
+            raise RankError(what, f"{len(self.coord)} of them", fix)
         return at
 
     def _offset_of(self, at: tuple[Any, ...]) -> IntTree:
@@ -203,9 +197,8 @@ class Tensor(Value, Displayed):
         _require_admitted(self, here)
         offset = plus(self.offset, self.layout(here if isinstance(self.shape, tuple) else here[0]))
         if self.data is not None and is_leaf(offset) and known(offset) is None:
-            raise Unproven(
-                f"an element of {self!r} at offset {offset}", "a place that is known", "give its symbols values"
-            )
+            what = f"an element of {self!r} at offset {offset}"
+            raise Unproven(what, "a place that is known", "give its symbols values")
         return offset
 
     def numpy(self, nested: bool = False) -> Any:
@@ -236,27 +229,22 @@ class Tensor(Value, Displayed):
         require_data("numpy.asarray", self)
         if copy is not False:
             found = transfer.gathered(self)
-            return (
-                found
-                if dtype is None
-                else converted(f"numpy.asarray({self!r}, {dtype})", found, as_dtype("numpy.asarray", dtype))
-            )
+            if dtype is None:
+                return found
+            return converted(f"numpy.asarray({self!r}, {dtype})", found, as_dtype("numpy.asarray", dtype))
         if dtype not in (None, self.dtype):
-            raise LeafTypeError(
-                f"{self!r} as {dtype} without a copy", f"its own type, {self.dtype}", "leave out copy=False"
-            )
+            what = f"{self!r} as {dtype} without a copy"
+            raise LeafTypeError(what, f"its own type, {self.dtype}", "leave out copy=False")
         return self.numpy()
 
     def __dlpack__(self, **options: Any) -> Any:
-        """The valid elements by DLPack, for torch.from_dlpack, jax.numpy.from_dlpack and their kin: what numpy() gives,
-        not copied."""
+        """The valid elements by DLPack, for torch.from_dlpack and its kin: what numpy() gives, not copied."""
         array = self.numpy()
         try:
             return array.__dlpack__(**options)
         except (BufferError, RuntimeError, ValueError) as why:
-            raise LeafTypeError(
-                f"{self!r} by DLPack: {why}", "what DLPack has: numbers of numpy, to write to", "copy it first"
-            ) from None
+            expected = "what DLPack has: numbers of numpy, to write to"
+            raise LeafTypeError(f"{self!r} by DLPack: {why}", expected, "copy it first") from None
 
     def __dlpack_device__(self) -> tuple[int, int]:
         require_data("DLPack", self)
@@ -301,9 +289,8 @@ def _by_modes(t: Tensor) -> tuple[int, list[tuple[int, int]]]:
     found = transfer.cells_of(t)
     if found is None or len(found) > 1 or any(len(axes) > 1 for axes in found[0][1]):
         what = f"numpy() of {t!r}: a mode has several strides"
-        raise DivisibilityError(
-            what, "one stride for each mode", "write numpy.asarray(t) for a copy, t.numpy(nested=True) for whole blocks"
-        )
+        fix = "write numpy.asarray(t) for a copy, t.numpy(nested=True) for whole blocks"
+        raise DivisibilityError(what, "one stride for each mode", fix)
     begin, modes = found[0]
     return begin, [axis for axes in modes for axis in axes or ((1, 0),)]
 
@@ -320,17 +307,15 @@ def _by_leaves(t: Tensor) -> tuple[int, list[tuple[int, int]]]:
         axes += reversed([*zip([*inner, valid // block], map(int, leaves(d)))])
     if not whole:
         what = f"numpy(nested=True) of {t!r}: a mode starts or ends inside of a block"
-        raise DivisibilityError(
-            what, "modes of whole blocks", "write numpy.asarray(t) for a copy, padded(t) for whole blocks"
-        )
+        fix = "write numpy.asarray(t) for a copy, padded(t) for whole blocks"
+        raise DivisibilityError(what, "modes of whole blocks", fix)
     return 0 if 0 in transfer.counts_of(t) else int(t.offset + t.layout(start)), axes
 
 
 def require_data(where: str, t: Tensor) -> None:
     if t.data is None:
-        raise LeafTypeError(
-            f"{where} of {t!r}, which has no buffer", "a tensor with elements", "write MakeTensor(buffer, layout)"
-        )
+        what = f"{where} of {t!r}, which has no buffer"
+        raise LeafTypeError(what, "a tensor with elements", "write MakeTensor(buffer, layout)")
 
 
 def require_box(where: str, t: Tensor) -> IntTree:
@@ -344,9 +329,8 @@ def require_mutable(where: str, t: Tensor) -> None:
     """Refuse a tensor without a buffer, and one whose buffer is read-only."""
     require_data(where, t)
     if not t.data.flags.writeable:
-        raise LeafTypeError(
-            f"{where} to {t!r}: its buffer is read-only", "a buffer to write to", "make the tensor over a copy of it"
-        )
+        what = f"{where} to {t!r}: its buffer is read-only"
+        raise LeafTypeError(what, "a buffer to write to", "make the tensor over a copy of it")
 
 
 def require_writable(where: str, t: Tensor, stays: bool = False) -> None:
@@ -355,18 +339,14 @@ def require_writable(where: str, t: Tensor, stays: bool = False) -> None:
     stays   whether all coordinates that share a place get the one value: then modes of stride 0 count once
     """
     require_mutable(where, t)
-    if (
-        not keeps_apart(t)
-        and not (stays and is_injective(without_broadcasts(t.layout)))
-        and not _has_distinct_offsets(t)
-    ):
+    is_fine = keeps_apart(t) or (stays and is_injective(without_broadcasts(t.layout)))
+    if not is_fine and not _has_distinct_offsets(t):
         what = f"{where} to {t!r}: two of its elements are one in the buffer"
         raise InjectivityError(what, "a place for each element", "write to the tensor that it is a view of")
 
 
 def keeps_apart(t: Tensor) -> bool:
-    """Whether the layout of t, or of what t is a part of, is known to be injective over all that holds
-    what is valid."""
+    """Whether the layout of t, or of what t is a part of, is known to be injective over all that is valid."""
     if t._injective is None:
         empty = t._guard.place is None and 0 in t.origin_shape
         known_here = empty or (t._whole is not None and keeps_apart(t._whole)) or is_injective(_covering(t))
@@ -398,9 +378,8 @@ def as_element(value: Any, t: Tensor) -> Any:
     if given.ndim:
         raise RankError(f"an array of shape {given.shape} as an element of {t!r}", "one value", "write copy(x, t)")
     if given.dtype.hasobject and not is_int(value):
-        raise LeafTypeError(
-            f"{value!r:.60} as an element of {t!r}", "a number that numpy has a type for", "use another"
-        )
+        what = f"{value!r:.60} as an element of {t!r}"
+        raise LeafTypeError(what, "a number that numpy has a type for", "use another")
     return converted(f"an element of {t!r}", given, t.dtype)
 
 
@@ -412,8 +391,7 @@ def _has_open(c: CoordLike) -> bool:
 
 
 def _at(t: Tensor, i: int, c: CoordLike) -> IntTree:
-    """The coordinate c of mode i of t, which is checked, as one of its layout; one that is nested stays so where t
-    starts at 0."""
+    """The coordinate c of mode i of t, checked, as one of its layout; a nested one stays so if t starts at 0."""
     index = _index(t, i, c)
     return c if isinstance(c, tuple) and equal(t.coord[i], 0) is True else plus(t.coord[i], index)
 
@@ -427,10 +405,9 @@ def _index(t: Tensor, i: int, c: CoordLike) -> Leaf:
         raise LeafTypeError(f"the index {c} of {t!r}", "an integer, or _", fix)
     index = crd2idx(_within(c, s), s) if isinstance(c, tuple) else leaf(c)
     if t.data is not None and known(index) is None and not _is_below(c, s, index, valid):
+        expected = "one that is known, or proved to be inside, over a buffer"
         fix = "give it a value, or facts, or None for no buffer"
-        raise Unproven(
-            f"index {index} of mode {i} of {t!r}", "one that is known, or proved to be inside, over a buffer", fix
-        )
+        raise Unproven(f"index {index} of mode {i} of {t!r}", expected, fix)
     if at_most(index, -1) or at_most(valid, index):
         what = f"index {index} of mode {i} of {t!r}, where {valid} are valid"
         raise RangeError(what, f"0 <= index < {valid}", "count from 0, without wrapping; padded(t) has the padding too")
@@ -452,22 +429,18 @@ def _within(c: CoordLike, s: IntLike) -> IntTree:
     if isinstance(c, tuple) and isinstance(s, tuple) and len(c) == len(s):
         return tuple(map(_within, c, s))
     if not isinstance(c, tuple) and (at_most(leaf(c), -1) or at_most(product(s), c)):
-        raise RangeError(
-            f"{c} of {shown(s)} in a coordinate", f"0 <= index < {product(s)}", "count from 0, without wrapping"
-        )
+        what = f"{c} of {shown(s)} in a coordinate"
+        raise RangeError(what, f"0 <= index < {product(s)}", "count from 0, without wrapping")
     return c  # crd2idx refuses what does not fit
 
 
 def _sliced(t: Tensor, at: tuple[Any, ...]) -> Tensor:
-    """The modes that `at` leaves open; what it fixes goes into the offset. What stays of a mode starts where
-    the mode does."""
+    """The modes that `at` leaves open, each from its own start on; what it fixes goes into the offset."""
     fixed: list[Any] = []
-    coord: list[Any] = []
-    room: list[Any] = []
-    valid: list[Any] = []
+    kept: list[tuple[Any, Any, Any]] = []  # of each mode that stays its start, what is the layout's own, what is valid
     for i, c in enumerate(at):
         if isinstance(c, Underscore):
-            coord, room, valid = [*coord, t.coord[i]], [*room, t._guard.room[i]], [*valid, t._guard.valid[i]]
+            kept.append((t.coord[i], t._guard.room[i], t._guard.valid[i]))
         elif not _has_open(c):
             if _in_padding(t, i, c):
                 return _sliced_guarded(t, at)
@@ -475,17 +448,16 @@ def _sliced(t: Tensor, at: tuple[Any, ...]) -> Tensor:
         elif not (equal(t.coord[i], 0) and equal(t.origin_shape[i], product(modes_of(t.shape)[i]))):
             return _sliced_guarded(t, at)
         else:
-            open_parts = product_each(slice_(c, modes_of(t.shape)[i]))
-            coord, room, valid = [*coord, *(_0 for _n in open_parts)], [*room, *open_parts], [*valid, *open_parts]
+            kept += [(_0, n, n) for n in product_each(slice_(c, modes_of(t.shape)[i]))]
         fixed.append(c)
     rest, constant = slice_and_offset(tuple(fixed) if isinstance(t.shape, tuple) else fixed[0], innermost(t.layout))
     layout, offset = around(t.layout, rest, constant)
-    return tensor_of(t, t.data, plus(t.offset, offset), layout, coord, Guard(tuple(valid), tuple(room)))
+    coord, room, valid = zip(*kept)
+    return tensor_of(t, t.data, plus(t.offset, offset), layout, coord, Guard(valid, room))
 
 
 def _in_padding(t: Tensor, i: int, c: CoordLike) -> bool:
-    """Whether a coordinate of a mode is known to be one of its shape, and none of the valid ones. A start of its own
-    has no padding."""
+    """Whether a coordinate is known to be of a mode's shape and not valid. A mode with a start has no padding."""
     s = modes_of(t.shape)[i]
     if isinstance(c, slice) or equal(t.coord[i], 0) is not True:
         return False
@@ -506,30 +478,22 @@ def _sliced_guarded(t: Tensor, at: tuple[Any, ...]) -> Tensor:
 
 
 def guarded_tensor(t: Tensor, offset: object, layout: AnyLayout, guard: Guard | None, part: bool = True) -> Tensor:
-    """A view of t from 0 on, of which a guard says what is valid: all of it where there is none, a box where
-    it makes one."""
+    """A view of t from 0 on, whose valid part a guard says, as a box if it is one; without a guard all is valid."""
     shape = innermost(layout).shape
     guard = guards.boxed(guard, shape) if guard else guards.whole(shape)
     return tensor_of(t if part else None, t.data, offset, layout, (_0,) * len(modes_of(shape)), guard, t.memory)
 
 
 def _require_admitted(t: Tensor, at: tuple[Any, ...]) -> None:
-    """RangeError for the coordinate of an element that is known not to be valid, Unproven where it is not known
-    over a buffer."""
+    """Require a coordinate of a valid element: RangeError, or Unproven if that is unknown over a buffer."""
     if t._guard.place is None:
         return
     coord = at if isinstance(t.shape, tuple) else at[0]
     admitted = t._guard.admits(coord)
     if admitted is False or not all(getattr(admitted, "flat", ())):
-        what = (
-            f"the element {shown(coord)} of {t!r} is {shown(t._guard.at(coord))} in the whole, of which "
-            f"{shown(t._guard.valid)} are valid"
-        )
-        raise RangeError(
-            what,
-            "an element that is valid",
-            "guard it with a predicate: an identity tensor cut the same way, and elem_less",
-        )
+        place = f"{shown(t._guard.at(coord))} in the whole, of which {shown(t._guard.valid)} are valid"
+        fix = "guard it with a predicate: an identity tensor cut the same way, and elem_less"
+        raise RangeError(f"the element {shown(coord)} of {t!r} is {place}", "an element that is valid", fix)
 
 
 def admitted_offsets(t: Tensor) -> Any:

@@ -60,8 +60,7 @@ class Elements(Protocol):
 
 
 class Place(NamedTuple):
-    """The place of elements by digits: the offset of index 0, the index in each mode that they begin at, the
-    digits of each."""
+    """The place of elements by digits: the offset of index 0, each mode's first index, and its digits."""
 
     begin: int
     starts: tuple[int, ...]
@@ -86,24 +85,17 @@ def counts_of(x: Elements) -> tuple[int, ...]:
 
 def no_box(where: str, x: object) -> RangeError:
     """The refusal of a view whose valid elements are no box of its modes."""
-    what = (
-        f"{where} of {x!r}: what of it is valid is no box of its modes, for it reaches past the end of what it was cut "
-        "from"
-    )
-    return RangeError(
-        what,
-        "as much of each mode as is valid",
-        "use copy_if(predicate, source, target) for its elements, or local_tile, which crops",
-    )
+    why = "what of it is valid is no box of its modes, for it reaches past the end of what it was cut from"
+    fix = "use copy_if(predicate, source, target) for its elements, or local_tile, which crops"
+    return RangeError(f"{where} of {x!r}: {why}", "as much of each mode as is valid", fix)
 
 
-def grid_of(x: Elements) -> Any:
+def grid_of(x: Elements) -> tuple[list[Any], tuple[int, ...]]:
     """Every coordinate of a known shape, valid or not: an array for each top-level mode; the extents."""
     import numpy as np
 
     extents = _countable(tuple(map(int, product_each(x.shape))))
-    indices = [*np.ogrid[tuple(map(slice, extents))]]
-    return (indices if isinstance(x.shape, tuple) else indices[0]), extents
+    return [*np.ogrid[tuple(map(slice, extents))]], extents
 
 
 def _countable(extents: tuple[int, ...]) -> tuple[int, ...]:
@@ -119,10 +111,12 @@ def all_offsets(x: Elements) -> npt.NDArray[Any]:
     import numpy as np
 
     grid, extents = grid_of(x)
-    indices = grid if isinstance(grid, list) else [grid]
-    indices = [g + int(c) for g, c in zip(indices, x.coord)]
-    values = x.layout(*indices) if isinstance(grid, list) and indices else x.layout(indices[0] if indices else ())
-    return np.broadcast_to(values + int(x.offset), extents)
+    return np.broadcast_to(_values(x, [g + int(c) for g, c in zip(grid, x.coord)]), extents)
+
+
+def _values(x: Elements, indices: list[Any]) -> Any:
+    """The offsets of arrays of indices, one for each mode."""
+    return (x.layout(*indices) if indices else x.layout(())) + int(x.offset)
 
 
 def admitted(x: Elements, guard: Guard) -> npt.NDArray[Any]:
@@ -131,9 +125,9 @@ def admitted(x: Elements, guard: Guard) -> npt.NDArray[Any]:
 
     grid, extents = grid_of(x)
     if guard.place is None:
-        inside = [g < int(n) for g, n in zip(grid if isinstance(grid, list) else [grid], x.origin_shape)]
+        inside = [g < int(n) for g, n in zip(grid, x.origin_shape)]
         return np.broadcast_to(functools.reduce(np.logical_and, inside, np.True_), extents)
-    return np.broadcast_to(guard.admits(tuple(grid) if isinstance(grid, list) else grid), extents)
+    return np.broadcast_to(guard.admits(tuple(grid) if isinstance(x.shape, tuple) else grid[0]), extents)
 
 
 def offsets_of(x: Elements, mode: int = 0, n: int = 1) -> npt.NDArray[Any]:
@@ -143,10 +137,7 @@ def offsets_of(x: Elements, mode: int = 0, n: int = 1) -> npt.NDArray[Any]:
     counts = _countable(tuple(count // n if i == mode else count for i, count in enumerate(counts_of(x))))
     steps = (n if i == mode else 1 for i in range(len(counts)))
     indices = [g * step + int(c) for g, step, c in zip(np.ogrid[tuple(map(slice, counts))], steps, x.coord)]
-    values = (
-        x.layout(*indices) if isinstance(x.layout.shape, tuple) and indices else x.layout(indices[0] if indices else ())
-    )
-    return np.broadcast_to(values + int(x.offset), counts)
+    return np.broadcast_to(_values(x, indices), counts)
 
 
 StridedCell = tuple[int, tuple[tuple[tuple[int, int], ...], ...]]
@@ -161,9 +152,8 @@ def cells_of(x: Elements) -> list[StridedCell] | None:
     found = refinement(counts_of(x), (place.starts,), (place.modes,))
     if found is None:
         return None
-    return [
-        (place.begin + begin, tuple(tuple((n, d) for n, (d,) in axes) for axes in modes)) for (begin,), modes in found
-    ]
+    strided = ((begin, tuple(tuple((n, d) for n, (d,) in axes) for axes in modes)) for (begin,), modes in found)
+    return [(place.begin + begin, modes) for begin, modes in strided]
 
 
 def gathered(x: Elements) -> Any:
@@ -223,23 +213,15 @@ def _runs_of(x: Elements) -> tuple[int, int]:
     of that one digit, the n elements from a multiple of n on lie side by side, from a multiple of n on.
     """
     layout = x.layout
-    swizzled = (
-        isinstance(layout, ComposedLayout) and isinstance(layout.outer, Swizzle) and not isinstance(x.data, Packed)
-    )
-    found = digits(layout.inner) if swizzled else None
+    swizzled = isinstance(layout, ComposedLayout) and isinstance(layout.outer, Swizzle)
+    found = digits(layout.inner) if swizzled and not isinstance(x.data, Packed) else None
     runs = [(1, 0)]
     for i, mode in enumerate(found or ()):
         if mode[0][1] == 1:
             ends = (int(x.coord[i]), counts_of(x)[i], *(place for place, _step in mode[1:2]))
             steps = (step for k, other in enumerate(found or ()) for _place, step in (mode[1:] if k == i else other))
-            runs.append(
-                (
-                    math.gcd(
-                        min(1 << layout.outer.base, LONGEST_UNIT), int(layout.offset), int(x.offset), *ends, *steps
-                    ),
-                    i,
-                )
-            )
+            most = min(1 << layout.outer.base, LONGEST_UNIT)
+            runs.append((math.gcd(most, int(layout.offset), int(x.offset), *ends, *steps), i))
     return max(runs)
 
 
@@ -260,8 +242,7 @@ def _in_order(counts: tuple[int, ...]) -> Place:
 def _copied(
     counts: tuple[int, ...], target: npt.NDArray[Any] | Packed, to: Place, source: npt.NDArray[Any] | Packed, of: Place
 ) -> bool:
-    """Whether the elements have been moved by strided copies: if not, none has. Those of less than a byte
-    have no address."""
+    """Whether the elements have been moved by strided copies: all or none. Those below a byte have no address."""
     if isinstance(target, Packed) or isinstance(source, Packed):
         return False
     plan = _plan(counts, (to.starts, of.starts), (to.modes, of.modes), target.dtype == source.dtype)
@@ -313,27 +294,17 @@ def _copies(cell: Cell, packed: bool) -> Iterator[_Copy]:
     numpy's innermost loop is along the target's smallest step. Where that axis is short, it is unrolled here; where it
     is long, and the source leaves a line with each step of it, BLOCK indices of it are moved at a time.
     """
-    axes = merged_together(
-        sorted((axis for mode in cell.modes for axis in mode), key=lambda axis: abs(axis[1][0]), reverse=True)
-    )
+    each = (axis for mode in cell.modes for axis in mode)
+    axes = merged_together(sorted(each, key=lambda axis: abs(axis[1][0]), reverse=True))
     run = axes[-1] if axes and axes[-1][1] == (1, 1) else None
     unit = axes.pop()[0] if packed and run and run[0] <= LONGEST_UNIT else 1
     begins, items = [cell.begins], math.prod(n for n, _steps in axes)
-    while (
-        len(axes) > 1
-        and axes[-1] != run
-        and axes[-1][0] < 8
-        and items >= 8 * WORTH_A_LOOP
-        and len(begins) <= MAX_UNROLLED
-    ):
+    while len(axes) > 1 and axes[-1] != run and axes[-1][0] < 8:
+        if items < 8 * WORTH_A_LOOP or len(begins) > MAX_UNROLLED:
+            break
         n, steps = axes.pop()
         items //= n
-        begins = [_moved(begin, k, steps) for begin in begins for k in range(n)]
+        begins = [tuple(b + k * d for b, d in zip(begin, steps)) for begin in begins for k in range(n)]
     across = len(axes) > 1 and abs(axes[-1][1][1]) >= LINE and items >= BLOCK * WORTH_A_LOOP
     for begin in begins:
         yield _Copy(unit, begin, tuple(axes), BLOCK if across else 0)
-
-
-def _moved(begins: tuple[int, ...], k: int, steps: tuple[int, ...]) -> tuple[int, ...]:
-    """The begins k steps on."""
-    return tuple(begin + k * step for begin, step in zip(begins, steps))

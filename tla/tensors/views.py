@@ -37,8 +37,7 @@ from .tensor import Tensor, from_zero, gives_places, require_box, require_data, 
 
 
 def GetTile(t: Tensor, coord: IntTree, tile: IntTupleLike) -> Tensor:
-    """The tile of a tensor that starts at `coord`: the same buffer, the start moved on, origin_shape cropped
-    at the tail.
+    """The tile of a tensor that starts at `coord`: the same buffer, the start moved on, origin_shape cropped.
 
     coord     where it starts in t, one integer per top-level mode, 0 or more [elements]; or in blocks, nested
               like the shape
@@ -79,18 +78,14 @@ def TileView(t: Tensor, tile_coord: object, tile: IntTupleLike) -> Tensor:
     """
     counts, tile = as_int_tuple(tile_coord), as_int_tuple(tile)
     if not congruent(counts, tile):
-        raise RankError(
-            f"TileView at {shown(counts)} of tiles {shown(tile)}",
-            "one integer each per top-level mode",
-            "give both the rank of the tensor",
-        )
+        what = f"TileView at {shown(counts)} of tiles {shown(tile)}"
+        raise RankError(what, "one integer each per top-level mode", "give both the rank of the tensor")
     at = tuple(map(mul, counts, tile)) if isinstance(tile, tuple) else mul(counts, tile)
     return GetTile(t, at, tile)
 
 
 def domain_offset(coord: CoordLike, x: object) -> Any:
-    """The tensor that begins at a coordinate of a tensor: its element c is x[coord + c]. Of a layout: it,
-    and the offset there.
+    """The tensor from a coordinate of a tensor on: its element c is x[coord + c]. Of a layout it, and the offset there.
 
     Its shape stays; what is valid ends where x ends.
 
@@ -170,11 +165,8 @@ def _bits(buffer: object, like: Tensor) -> int:
     """The width of the elements of a buffer, or else of a tensor."""
     data = like.data if buffer is None else storage_of(buffer)
     if data is None:
-        raise LeafTypeError(
-            f"MakeTensorLike of {like!r} without an element type",
-            "one in brackets",
-            "write MakeTensorLike[zN, half](...)",
-        )
+        what = f"MakeTensorLike of {like!r} without an element type"
+        raise LeafTypeError(what, "one in brackets", "write MakeTensorLike[zN, half](...)")
     return bits_of(data)
 
 
@@ -192,9 +184,8 @@ def transpose(t: Tensor, order: Any = None) -> Tensor:
     t = as_tensor("transpose", t)
     order = tuple(reversed(range(len(t.coord)))) if order is None else tuple(leaf(i) for i in order)
     if sorted(order) != [*range(len(t.coord))]:
-        raise RankError(
-            f"transpose of {t!r} to {shown(order)}", f"0 to {len(t.coord) - 1} in some order", "name each mode once"
-        )
+        what = f"transpose of {t!r} to {shown(order)}"
+        raise RankError(what, f"0 to {len(t.coord) - 1} in some order", "name each mode once")
     if len(order) < 2:
         return t
     if t._guard.place is not None:
@@ -249,15 +240,11 @@ def local_partition(t: Tensor, threads: Any, index: Any, proj: Any = None) -> Te
     """
     threads = as_layout("local_partition", threads)
     if at_most(leaf(index), -1) or at_most(size(threads), index):
-        raise RangeError(
-            f"local_partition: thread {index} of {shown(threads)}",
-            f"0 <= index < {size(threads)}",
-            "number threads from 0",
-        )
+        what = f"local_partition: thread {index} of {shown(threads)}"
+        raise RangeError(what, f"0 <= index < {size(threads)}", "number threads from 0")
     threads = threads if proj is None else dice(proj, threads)
-    return _partition(
-        "local_partition", t, tuple(product_each(threads.shape)), get_flat_coord(threads, index), inner=False
-    )
+    tiler, coord = tuple(product_each(threads.shape)), get_flat_coord(threads, index)
+    return _partition("local_partition", t, tiler, coord, inner=False)
 
 
 def inner_partition(t: Tensor, tiler: object, coord: CoordLike) -> Tensor:
@@ -301,8 +288,7 @@ def _projected(proj: Any, x: object) -> Any:
 
 
 def _partition(where: str, t: Tensor, tiler: IntTree, coord: Any, inner: bool) -> Tensor:
-    """t cut by a tiler, one coordinate of each pair (tile, rest) fixed: that of the rest if `inner`, else that
-    of the tile.
+    """t cut by a tiler, one coordinate of each pair (tile, rest) fixed: the rest's if `inner`, else the tile's.
 
     A mode past the tiler's is cut into tiles of 1, which are no mode of the result.
     """
@@ -313,20 +299,16 @@ def _partition(where: str, t: Tensor, tiler: IntTree, coord: Any, inner: bool) -
     layout, offset = from_zero(where, t)
     modes = list(innermost(layout))
     if len(tiler) > len(modes):
-        raise RankError(
-            f"{where}: {len(tiler)} tiles for {t!r}",
-            f"at most {len(modes)}",
-            "give one for each mode, from the first on",
-        )
+        what = f"{where}: {len(tiler)} tiles for {t!r}"
+        raise RankError(what, f"at most {len(modes)}", "give one for each mode, from the first on")
     tiles = [size(m) if isinstance(tile, Underscore) else tile for m, tile in zip(modes, tiler)]
     cuts = [_cut(m, tile) for m, tile in zip(modes, [*tiles, *(_1 for _m in modes[len(tiler) :])])]
     kept: list[_Part] = []
     rests: list[_Part] = []
     fixed: Any = _0
     coords = _coordinates(where, t, cuts, len(tiler), coord, inner)
-    if not all(
-        _is_whole(t, i, cut, c, strided=not is_int(tile)) for i, (cut, c, tile) in enumerate(zip(cuts, coords, tiles))
-    ):
+    cut_modes = enumerate(zip(cuts, coords, tiles))
+    if not all(_is_whole(t, i, cut, c, strided=not is_int(tile)) for i, (cut, c, tile) in cut_modes):
         return _cut_whole(t, tuple(tiles), tuple(coords), inner)
     for i, (cut, c) in enumerate(zip(cuts, coords)):
         tile, rest = cut
@@ -342,8 +324,7 @@ def _partition(where: str, t: Tensor, tiler: IntTree, coord: Any, inner: bool) -
 
 
 def _cut(mode: Layout, tile: IntLike) -> Layout:
-    """A mode in tiles, (tile, rest). Of an unknown extent the last tile may reach past the end: what is valid
-    is known apart."""
+    """A mode in tiles, (tile, rest). Of an unknown extent the last tile may overhang: what is valid is known apart."""
     if _may_overhang(mode, tile):
         n = mode.shape
         return Layout(Shape(tile, ceil_div(n, tile)), Stride(mode.stride, mul(mode.stride, tile)))
@@ -407,28 +388,22 @@ def _coordinates(where: str, t: Tensor, cuts: list[Layout], n: int, coord: Coord
         *(None if inner else size(cut[0]) for cut in cuts[:n]),
         *(t.origin_shape[n:] if inner else [_1] * (len(cuts) - n)),
     ]
-    coord = opened(coord)
+    coord, counted = opened(coord), [cut[1 if inner else 0] for cut in cuts]
     if not isinstance(coord, tuple):
-        one = isinstance(coord, Underscore) or n == 1
-        coord = (
-            (coord,) * n
-            if one
-            else tuple(idx2crd(leaf(coord), tuple(size(cut[1 if inner else 0]) for cut in cuts[:n])))
-        )
+        alike = isinstance(coord, Underscore) or n == 1
+        coord = (coord,) * n if alike else tuple(idx2crd(leaf(coord), tuple(map(size, counted[:n]))))
     if len(coord) > (most := len(cuts) if inner else n):
-        raise RankError(
-            f"{where}: the coordinate {shown(coord)} of {t!r}", f"at most {most} integers", "give one for each mode"
-        )
-    coord = tuple(_index(where, c, cut[1 if inner else 0]) for c, cut in zip(coord, cuts))
+        what = f"{where}: the coordinate {shown(coord)} of {t!r}"
+        raise RankError(what, f"at most {most} integers", "give one for each mode")
+    coord = tuple(_index(where, c, mode) for c, mode in zip(coord, counted))
     coords = [*coord, *([_] * (n - len(coord))), *([_ if inner else _0] * (len(cuts) - max(n, len(coord))))]
     for c, limit in zip(coords, limits):
         if isinstance(c, Underscore):
             continue
         if at_most(leaf(c), -1) or (limit is not None and at_most(limit, c)):
+            what = f"{where}: {c} in the coordinate {shown(tuple(coords))} of {t!r}"
             upto = "" if limit is None else f" and less than {limit}"
-            raise RangeError(
-                f"{where}: {c} in the coordinate {shown(tuple(coords))} of {t!r}", f"0 or more{upto}", "count from 0"
-            )
+            raise RangeError(what, f"0 or more{upto}", "count from 0")
     return coords
 
 
@@ -468,9 +443,8 @@ class _Recast:
         return lambda t: _recast(dtype, as_tensor("recast", t))
 
     def __call__(self, *arguments: Any) -> Any:
-        raise LeafTypeError(
-            "recast without brackets", "the element type in square brackets", "write recast[numpy.int8](t)"
-        )
+        expected = "the element type in square brackets"
+        raise LeafTypeError("recast without brackets", expected, "write recast[numpy.int8](t)")
 
     def __reduce__(self) -> str:
         return self.__name__
@@ -487,17 +461,15 @@ def _recast(dtype: Any, t: Tensor) -> Tensor:
     old, new = t.data.itemsize, dtype.itemsize
     if dtype.hasobject or new == 0 or t.data.nbytes % new or offset * old % new:
         what = f"recast[{dtype}] of {t!r}: {t.data.nbytes} bytes, from byte {offset * old} on"
-        raise DivisibilityError(
-            what, f"whole elements of {new} bytes", "pad the buffer, or start it on a whole element"
-        )
+        fix = "pad the buffer, or start it on a whole element"
+        raise DivisibilityError(what, f"whole elements of {new} bytes", fix)
     view = recast_layout[8 * old, 8 * new](layout)
     inner, before = innermost(view), innermost(layout)
     valid, room = (tuple(_scaled(t, n, a, b, old, new) for n, a, b in zip(ns, before, inner)) for ns in t._guard[:2])
     if size(before) * old != size(inner) * new:
         raise _not_whole(t, new)
-    return tensor_of(
-        None, t.data.view(dtype), offset * old // new, view, [_0] * len(valid), Guard(valid, room), t.memory
-    )
+    data, start = t.data.view(dtype), offset * old // new
+    return tensor_of(None, data, start, view, [_0] * len(valid), Guard(valid, room), t.memory)
 
 
 def _scaled(t: Tensor, n: Any, before: Layout, after: Layout, old: int, new: int) -> Any:
@@ -511,6 +483,5 @@ def _scaled(t: Tensor, n: Any, before: Layout, after: Layout, old: int, new: int
 
 
 def _not_whole(t: Tensor, width: int) -> DivisibilityError:
-    return DivisibilityError(
-        f"recast of {t!r}", f"runs and valid parts of whole elements of {width} bytes", "pad it to whole elements"
-    )
+    expected = f"runs and valid parts of whole elements of {width} bytes"
+    return DivisibilityError(f"recast of {t!r}", expected, "pad it to whole elements")

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..algebra.image import outer_sums
-from ..core.composed import ComposedLayout
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown
 from ..core.ints import IntTree, IntTupleLike, is_int, known
@@ -64,11 +63,8 @@ def paint(view: View, color_by: object, tile: tuple[int, ...] | None) -> Painted
     if callable(color_by):
         return _chosen(view, color_by)
     if not isinstance(color_by, str) or color_by not in RULES:
-        raise RangeError(
-            f"color_by {color_by!r:.60}",
-            f"auto, one of {', '.join(RULES)}, or a function of (coord, offset)",
-            "write color_by='tile'",
-        )
+        expected = f"auto, one of {', '.join(RULES)}, or a function of (coord, offset)"
+        raise RangeError(f"color_by {color_by!r:.60}", expected, "write color_by='tile'")
     rule, by_place = RULES[color_by]
     numbers = rule(view, tile)
     if numbers is None:
@@ -76,22 +72,16 @@ def paint(view: View, color_by: object, tile: tuple[int, ...] | None) -> Painted
     present = sorted({*numbers.of})
     marked = len(HUES) < len(present) <= MOST_NUMBERS and numbers.fill is not ramp  # a ramp is no set of colours
     table = {n: Paint(numbers.fill(n), str(n) if marked else "") for n in present}
-    legend = (
-        tuple((cell.fill or "", numbers.name(n)) for n, cell in table.items())
-        if numbers.name and len(table) <= TINTS
-        else ()
-    )
+    name = numbers.name if len(table) <= TINTS else None
+    legend = tuple((cell.fill or "", name(n)) for n, cell in table.items()) if name else ()
     caption = f"colours: {numbers.what}{', each with its number' if marked else ''}"
     return Painted([table[n] for n in numbers.of], legend, caption, by_place)
 
 
 def auto(views: Sequence[View]) -> str:
-    """The rule that shows most: banks of what is swizzled, tiles where a layout has several, else the
-    order of offsets."""
-    if any(
-        isinstance(x := v.subject.layout, ComposedLayout) and isinstance(x.outer, Swizzle) and v.has_numbers
-        for v in views
-    ):
+    """The rule that shows most: banks of what is swizzled, tiles if a layout has several, else the order of offsets."""
+    swizzled = (v for v in views if isinstance(getattr(v.subject.layout, "outer", None), Swizzle))
+    if any(v.has_numbers for v in swizzled):
         return "bank"
     if not views[0].has_numbers or len({*views[0].values}) < 2 or any(_by_tile(v, None) is not None for v in views):
         return "tile"
@@ -101,9 +91,8 @@ def auto(views: Sequence[View]) -> str:
 def _chosen(view: View, f: Callable[..., Any]) -> Painted:
     """The colours that a function chooses; more of them than there are hues have the numbers that it gave."""
     _require_of_two(f)
-    found = [
-        None if padding else f(coord, value) for coord, value, padding in zip(view.coords, view.values, view.padding)
-    ]
+    cells = zip(view.coords, view.values, view.padding)
+    found = [None if padding else f(coord, value) for coord, value, padding in cells]
     fills = [*map(colour, found)]
     marked = len({*fills} - {None}) > len(HUES) and len({x for x in found if is_int(x)}) <= MOST_NUMBERS
     return Painted([Paint(fill, str(x) if marked and is_int(x) else "") for fill, x in zip(fills, found)])
@@ -158,12 +147,8 @@ def _by_bank(name: str) -> Callable[[View, Any], Numbers]:
         bits = element.bits
         period = count * width // math.gcd(count * width, bits)  # after so many elements the first bank comes again
         banks = [n * bits // width % count for n in range(period)]
-        return Numbers(
-            [banks[n % period] for n in _offsets(view)],
-            f"banks of {width // 8} bytes, elements of {element}",
-            str,
-            bank_colour,
-        )
+        what = f"banks of {width // 8} bytes, elements of {element}"
+        return Numbers([banks[n % period] for n in _offsets(view)], what, str, bank_colour)
 
     return rule
 
@@ -177,9 +162,8 @@ def _by_role(role: str) -> Callable[[View, Any], Numbers]:
     def rule(view: View, tile: IntTupleLike) -> Numbers:
         if not any(view.subject.digits):
             what = f"color_by {role!r} of {shown(view.subject.layout)}"
-            raise LeafTypeError(
-                what, "an XLA shape with tiles", "draw xla.parse_shape(text) of one, or use color_by='tile'"
-            )
+            fix = "draw xla.parse_shape(text) of one, or use color_by='tile'"
+            raise LeafTypeError(what, "an XLA shape with tiles", fix)
         numbers, extent = [[0] * n for n in view.shape], 1
         for k, digits in enumerate(view.subject.digits):
             for d in digits:
@@ -206,10 +190,8 @@ RULES: dict[str, tuple[Callable[[View, Any], Numbers | None], bool]] = {
 
 def _offsets(view: View) -> Sequence[int]:
     if not view.has_numbers:
-        layout = shown(view.subject.layout)
-        raise LeafTypeError(
-            f"color_by the offsets of {layout}, which are no integers", "known offsets", "use color_by='tile'"
-        )
+        what = f"color_by the offsets of {shown(view.subject.layout)}, which are no integers"
+        raise LeafTypeError(what, "known offsets", "use color_by='tile'")
     return view.values
 
 
@@ -218,10 +200,8 @@ def checked_tile(view: View, tile: IntTree | None) -> tuple[int, ...] | None:
     if tile is None:
         return None
     extents = tile if isinstance(tile, tuple) else (tile,)
-    what, fix = (
-        f"tile {shown(tile)} of {shown(view.subject.layout)}",
-        "give the size of the tile in each mode, as in tile=(4, 8)",
-    )
+    what = f"tile {shown(tile)} of {shown(view.subject.layout)}"
+    fix = "give the size of the tile in each mode, as in tile=(4, 8)"
     if len(extents) != len(view.extents):
         raise RankError(what, f"{len(view.extents)} integers, one per top-level mode", fix)
     if not all(is_int(t) and (known(t) or 0) > 0 for t in extents):

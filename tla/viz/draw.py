@@ -27,8 +27,8 @@ _programs = OnDemand("tla.viz.programs")  # with tla.kernels
 
 
 def draw(
-    *layouts: Any,
-    color_by: Any = "auto",
+    *layouts: object,
+    color_by: object = "auto",
     tile: IntTupleLike | None = None,
     bits: IntLike | None = None,
     axes: Sequence[int] | None = None,
@@ -95,9 +95,8 @@ def draw(
             return by_threads
     subjects = [as_subject(x) for x in layouts]
     if thread is not None:
-        raise LeafTypeError(
-            f"draw of thread {shown(thread)} of a layout", "a TiledMMA, TiledCopy, atom or Program", "leave thread out"
-        )
+        what = f"draw of thread {shown(thread)} of a layout"
+        raise LeafTypeError(what, "a TiledMMA, TiledCopy, atom or Program", "leave thread out")
     if owners is not None:  # who accesses it may say the width of what is accessed
         subjects = [replace(s, bits=element_width(s.bits, owners, bits=bits, default=ASSUMED)) for s in subjects]
     if titles is not None:
@@ -159,31 +158,23 @@ def _require_alone(layouts: Sequence[Any], options: dict[str, Any]) -> None:
     """LeafTypeError for what is drawn by its threads together with anything else, or with an option of layouts."""
     given = [name for name, x in options.items() if x is not None]
     if len(layouts) > 1:
-        raise LeafTypeError(
-            f"draw of {len(layouts)} values, one of them {shown(layouts[0])}",
-            "a value of this kind alone",
-            "draw each by itself",
-        )
+        what = f"draw of {len(layouts)} values, one of them {shown(layouts[0])}"
+        raise LeafTypeError(what, "a value of this kind alone", "draw each by itself")
     if given:
-        raise LeafTypeError(
-            f"draw of {shown(layouts[0])} with {', '.join(given)}",
-            "color_by, titles, thread or limit",
-            f"leave {given[0]} out",
-        )
+        what = f"draw of {shown(layouts[0])} with {', '.join(given)}"
+        raise LeafTypeError(what, "color_by, titles, thread or limit", f"leave {given[0]} out")
 
 
 def _one_each(titles: str | Sequence[str], subjects: Sequence[Any]) -> Sequence[str]:
     titles = [titles] if isinstance(titles, str) else titles
     if len(titles) != len(subjects):
-        raise RankError(
-            f"{len(titles)} titles for {len(subjects)} layouts", "one for each", "leave titles out for their texts"
-        )
+        what = f"{len(titles)} titles for {len(subjects)} layouts"
+        raise RankError(what, "one for each", "leave titles out for their texts")
     return titles
 
 
 def _block_beside(views: Sequence[View]) -> tuple[int, ...] | None:
-    """The blocks that the first layout, which has none, has in one beside it: in its divide, or where it
-    is moved to."""
+    """The blocks of a layout without its own, from one beside it: its divide, or where it is moved to."""
     first = views[0]
     whole = tuple(max(n, 1) for n in first.extents)
     tiled = (v for v in views if v.extents == first.extents and v.tiling.extents != whole)
@@ -201,9 +192,11 @@ def _painted(views: Sequence[View], color_by: Any, cut: tuple[Leaf, ...] | None,
     values, paints = ([*itertools.compress(found, valid)] for found in (views[lead].values, first.paints))
     places = dict(zip(reversed(values), reversed(paints)))  # of cells of one place the first says its colour
     none = Paint()
-    return [
-        first if k == lead else Painted([places.get(value, none) for value in v.values]) for k, v in enumerate(views)
-    ]
+
+    def of_places(v: View) -> Painted:
+        return Painted([places.get(value, none) for value in v.values])
+
+    return [first if k == lead else of_places(v) for k, v in enumerate(views)]
 
 
 # ------------------------------------------------------------------------------------------------- figures
@@ -211,13 +204,10 @@ def _painted(views: Sequence[View], color_by: Any, cut: tuple[Leaf, ...] | None,
 
 def _figure(view: View, paints: Sequence[Paint], cut: tuple[int, ...] | None) -> Figure:
     down, across = (axis_of(view, k, cut) for k in view.axes)
-    padding = view.padding
-    grids = [
-        Grid(
-            down, across, tuple(tuple(_cell(view.values[n], paints[n], padding[n]) for n in row) for row in rows), index
-        )
-        for index, rows in planes(view)
-    ]
+    cells = [*map(_cell, view.values, paints, view.padding)]
+    grids = (
+        Grid(down, across, tuple(tuple(cells[n] for n in row) for row in rows), index) for index, rows in planes(view)
+    )
     return Figure(printable(view.subject.title), notes_of(view), tuple(grids))
 
 
@@ -238,9 +228,7 @@ def planes(view: View) -> Iterator[tuple[str, list[Sequence[int]]]]:
     if not math.prod(shape):
         yield "", []
         return
-    places = [*itertools.accumulate((1, *reversed(shape[1:])), operator.mul)][
-        ::-1
-    ]  # of each mode, from one index to the next
+    places = [math.prod(shape[k + 1 :]) for k in range(len(shape))]  # of each mode, from one index to the next
     (rows, down), (columns, across) = ((shape[k], places[k]) if 0 <= k < len(shape) else (1, 1) for k in view.axes)
     others = [k for k in range(len(shape)) if k not in view.axes]
     for rest in itertools.product(*(range(shape[k]) for k in others)):
@@ -272,9 +260,8 @@ def axis_of(view: View, k: int, cut: tuple[int, ...] | None) -> Axis:
         return Axis((("",),), (0,))
     count = view.shape[k]
     digits = view.subject.digits[k] if view.subject.digits else ()
-    sizes = {d.place for d in digits} - {1} or {
-        *steps(modes_of(view.subject.layout.shape)[k])
-    }  # modes coalesce, digits do not
+    sizes = {d.place for d in digits} - {1}  # modes coalesce, digits do not
+    sizes = sizes or {*steps(modes_of(view.subject.layout.shape)[k])}
     sizes |= {n for n in (cut or view.tiling.extents)[k : k + 1] if 1 < n < view.extents[k]}
     labels = [[str(i) for i in range(count)]]
     for d in reversed(digits):

@@ -111,9 +111,8 @@ def register_subject(kind: type, make: Callable[[Any], Subject]) -> None:
     'buffer'
     """
     if not isinstance(kind, type) or not callable(make):
-        raise LeafTypeError(
-            f"register_subject of {kind!r:.60}", "a class, and a function", "write register_subject(Kind, make)"
-        )
+        fix = "write register_subject(Kind, make)"
+        raise LeafTypeError(f"register_subject of {kind!r:.60}", "a class, and a function", fix)
     _SUBJECTS[kind] = make
 
 
@@ -179,12 +178,9 @@ class View:
 
     @property
     def tiling(self) -> Tiling:
-        """The tiles of the subject, or else the blocks of its shape: all levels but the outermost; a mode of
-        one level is whole."""
-        shapes = modes_of(self.subject.layout.shape)
-        return self.subject.tiling or Tiling(
-            tuple((steps(s) or (max(n, 1),))[-1] for s, n in zip(shapes, self.extents))
-        )
+        """The tiles of the subject, or the blocks of its shape: all levels but the outermost; a flat mode is whole."""
+        shapes = zip(modes_of(self.subject.layout.shape), self.extents)
+        return self.subject.tiling or Tiling(tuple((steps(s) or (max(n, 1),))[-1] for s, n in shapes))
 
     @property
     def is_whole(self) -> bool:
@@ -193,9 +189,10 @@ class View:
     @property
     def padding(self) -> list[bool]:
         """Whether each element is past origin_shape."""
-        if self.subject.layout.origin_shape is None:
+        layout = self.subject.layout
+        if layout.origin_shape is None:
             return [False] * len(self.values)
-        origin = known_sizes("origin_shape of", self.subject.layout, self.subject.layout.origin_shape)
+        origin = known_sizes("origin_shape of", layout, layout.origin_shape)
         if all(o >= n for o, n in zip(origin, self.shape)):
             return [False] * len(self.values)
         return [n > 0 for n in outer_sums([[int(c >= o) for c in range(n)] for o, n in zip(origin, self.shape)])]
@@ -209,11 +206,9 @@ def view(subject: Subject, axes: tuple[int, int], limit: int) -> View:
         raise RankError(f"draw of {rank} modes", f"at most {MAX_MODES}", fix)
     extents = known_sizes("draw of", layout, product_each(layout.shape))
     corner = tuple(min(n, dict(zip(axes, CORNER)).get(k, 1)) for k, n in enumerate(extents))
+    grids = math.prod(n for k, n in enumerate(extents) if k not in axes)
     # of a mode of no elements too the others are no longer than a drawing
-    whole = (
-        math.prod(max(n, 1) for n in extents) <= limit
-        and math.prod(n for k, n in enumerate(extents) if k not in axes) <= MAX_GRIDS
-    )
+    whole = math.prod(max(n, 1) for n in extents) <= limit and grids <= MAX_GRIDS
     last = at_index(layout, tuple(max(n - 1, 0) for n in extents))
     if is_int(last) and known(last) is None:
         whole = whole and math.prod(extents) <= MAX_UNKNOWN
@@ -229,9 +224,8 @@ def axes_of(subject: Subject, axes: Sequence[int] | None) -> tuple[int, int]:
     pair = tuple(axes) if isinstance(axes, (tuple, list)) else (axes,)
     if len(pair) != 2 or pair[0] == pair[1] or not all(is_int(k) and 0 <= k < rank for k in pair):
         what = f"the axes {shown(pair)} of {shown(subject.layout)}"
-        raise RankError(
-            what, f"two different modes of {rank}", "give the modes that are down and across, as in axes=(0, 1)"
-        )
+        fix = "give the modes that are down and across, as in axes=(0, 1)"
+        raise RankError(what, f"two different modes of {rank}", fix)
     return pair[0], pair[1]
 
 
@@ -264,8 +258,7 @@ def _pattern(coordinate: object) -> str:
 
 
 def steps(shape: IntTupleLike) -> tuple[int, ...]:
-    """The number of elements of a mode in a block of each level but the outermost, the innermost first; one
-    element is no block.
+    """The elements of a mode in a block of each level but the outermost, the innermost first; one is no block.
 
     >>> from tla import parse
     >>> steps(parse("(4,(2,1),3)")), steps(8)

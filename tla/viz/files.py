@@ -21,9 +21,8 @@ def png(scene: Scene) -> bytes:
     try:
         import resvg_py
     except ImportError:
-        raise RangeError(
-            "a drawing as PNG without resvg", "the extra png", "run pip install 'tla-layouts[png]', or write .svg"
-        ) from None
+        fix = "run pip install 'tla-layouts[png]', or write .svg"
+        raise RangeError("a drawing as PNG without resvg", "the extra png", fix) from None
     return bytes(resvg_py.svg_to_bytes(svg_string=svg(scene), zoom=2))
 
 
@@ -68,9 +67,6 @@ def target(path: str | os.PathLike[str]) -> Callable[[Scene], str | bytes]:
         raise LeafTypeError(f"a {type(path).__name__} for the name of a file", "a text or a path", 'write "layout.svg"')
     ending = Path(path).suffix.lower()
     if ending not in TARGETS:
-        raise RangeError(
-            f"a drawing in {os.fspath(path)!r:.60}",
-            f"a name that ends in {', '.join(TARGETS)}",
-            f"write {svg_name(path)}",
-        )
+        expected = f"a name that ends in {', '.join(TARGETS)}"
+        raise RangeError(f"a drawing in {os.fspath(path)!r:.60}", expected, f"write {svg_name(path)}")
     return TARGETS[ending]

@@ -1,5 +1,4 @@
-"""Atoms, tiled MMAs, tiled copies and linear layouts drawn: which thread holds each element of A, B and C, of source
-and destination.
+"""Atoms, tiled MMAs, tiled copies and linear layouts drawn: which thread holds each element.
 
 Source: CuTe include/cute/util/print_latex.hpp, print_latex of a TiledMMA and of a TiledCopy.
 """
@@ -76,10 +75,7 @@ def _of_mma(x: TiledMMA | MMAAtom) -> tuple[list[Held], list[Held], list[str]]:
     m, n, k = map(int, mma.tile_size)
     _require_few(x, m * n + n * k + k * m, f"a tile of {m} x {n} x {k}")
     what = "SMs" if atom.instruction.startswith("tcgen05") else "threads"
-    notes = [
-        f"{_counted(mma.threads, what)}, M x N x K of {m} x {n} x {k}",
-        *([atom.instruction] if atom.instruction else []),
-    ]
+    notes = [f"{_counted(mma.threads, what)}, M x N x K of {m} x {n} x {k}", *filter(None, [atom.instruction])]
     return [_operand(mma, name) for name in "BAC"], [_operand(mma, name) for name in also], notes
 
 
@@ -94,7 +90,7 @@ def _operand(mma: TiledMMA, name: str) -> Held:
     first, second = int(mma.tile_size[i]), int(mma.tile_size[j]) * atom.blocks
     modes = (*(mma.tile_size[k] for k in (i, j)), *([Int[atom.blocks]()] if atom.blocks > 1 else []))
     frg = mma.thrfrg(name, MakeLayout(modes))
-    memory = isinstance(getattr(atom, f"frg_{name}", None), str) and "desc" in getattr(atom, f"frg_{name}")
+    memory = atom.memory(name) == "smem"
     counts = [int(size(mode)) for mode in vmnk]
     lanes, held_by = list[int](), list[int]()
     for v, *among in itertools.product(*map(range, (1, *counts[1:]) if memory and counts[0] > 2 else counts)):
@@ -118,34 +114,21 @@ def _of_copy(x: TiledCopy | CopyAtom) -> tuple[list[Held], list[Held], list[str]
         extents = [int(size(t)) for t in x.tiler_mn]
         rows, columns = (1, extents[0]) if len(extents) == 1 else (extents[0], math.prod(extents[1:]))
         _require_few(x, x.threads * int(size(x.TV[1])), f"{_counted(x.threads)} of {size(x.TV[1])} values")
-        tables = [
-            _side(f"{name} (M,N)", x_tv, None, rows, columns, down=True)
-            for name, x_tv in (("source", x.S_TV), ("destination", x.D_TV))
-        ]
-        return (
-            tables,
-            [],
-            [f"{_counted(x.threads)}, a tile of {' x '.join(map(str, extents))}", x.atom.instruction or x.atom.name],
-        )
+        sides = {"source": x.S_TV, "destination": x.D_TV}
+        tables = [_side(f"{name} (M,N)", tv, None, rows, columns, down=True) for name, tv in sides.items()]
+        tile = f"{_counted(x.threads)}, a tile of {' x '.join(map(str, extents))}"
+        return tables, [], [tile, x.atom.instruction or x.atom.name]
     typed = x if x.val_type is not None else _in_units(x)
     sides = {"source": typed.val_src, "destination": typed.val_dst}
     elements = max(int(cosize(tv)) for tv in sides.values())  # several threads may have one
     lanes = _TMEM_LANES.search(x.name)
     columns = elements // int(lanes[1]) if lanes else max(int(size(tv[1])) for tv in sides.values())
     tables = [_side(name, tv, typed.thr_id, -(-elements // columns), columns, down=False) for name, tv in sides.items()]
-    unit = (
-        f"elements of {typed.val_type}"
-        if x.val_type is not None
-        else f"units of {typed.val_type.bits} bits"
-        if typed.val_type
-        else ""
-    )
+    assert typed.val_type is not None
+    unit = f"units of {typed.val_type.bits} bits" if x.val_type is None else f"elements of {typed.val_type}"
     order = "a row is a lane" if lanes else "row after row"
-    return (
-        tables,
-        [],
-        [f"{_counted(int(size(x.thr_id)))}, {elements} {unit}, {order}", *([x.instruction] if x.instruction else [])],
-    )
+    held = f"{_counted(int(size(x.thr_id)))}, {elements} {unit}, {order}"
+    return tables, [], [held, *filter(None, [x.instruction])]
 
 
 def _in_units(x: CopyAtom) -> CopyAtom:
@@ -155,11 +138,8 @@ def _in_units(x: CopyAtom) -> CopyAtom:
             return x[unit]
         except DivisibilityError:
             continue
-    raise LeafTypeError(
-        f"draw of {x!r}, which copies no whole elements",
-        "a copy atom of an element type",
-        "write Copy_Atom[atom, half]",
-    )
+    what = f"draw of {x!r}, which copies no whole elements"
+    raise LeafTypeError(what, "a copy atom of an element type", "write Copy_Atom[atom, half]")
 
 
 def _side(title: str, tv: Layout, ids: Layout | None, rows: int, columns: int, *, down: bool) -> Held:
@@ -180,15 +160,11 @@ def _of_linear(x: LinearLayout) -> tuple[list[Held], list[Held], list[str]]:
         fix = "write draw(tla.linear.layout_of(layout.invert())) of one of shared memory"
         raise LeafTypeError(what, "inputs register, lane, warp, block", fix)
     if (bits := x.get_total_in_dim_size_log2()) > MAX_BITS:
-        raise RangeError(
-            f"draw of a linear layout of 2**{bits} registers in all",
-            f"2**{MAX_BITS} at most",
-            "draw that of a smaller tensor",
-        )
+        what = f"draw of a linear layout of 2**{bits} registers in all"
+        raise RangeError(what, f"2**{MAX_BITS} at most", "draw that of a smaller tensor")
     sizes = [*x.out_dims.values()]
-    weights = [
-        math.prod(sizes[k + 1 :]) for k in range(len(sizes))
-    ]  # sizes are powers of two: coordinates share no bits of an index
+    # sizes are powers of two: coordinates share no bits of an index
+    weights = [math.prod(sizes[k + 1 :]) for k in range(len(sizes))]
     ends = {name: [sum(c * w for c, w in zip(v, weights)) for v in vectors] for name, vectors in x.bases.items()}
     held_by = _sums([end for name in _THREADS for end in ends.get(name, [])])
     values = _sums(ends.get("register", []))

@@ -1,5 +1,4 @@
-"""A scene with a place for everything: what SVG and TikZ have in common. Lengths are pixels, 96 to the inch;
-y goes down.
+"""A scene with a place for everything, for SVG and TikZ. Lengths are pixels, 96 to the inch; y goes down.
 
 A character of the fonts that are asked for is at most 0.62 as wide as it is high.
 """
@@ -69,8 +68,7 @@ class Canvas:
 
 
 class Block(NamedTuple):
-    """A piece of a drawing: its size, what paints it with its corner at (x, y), and how far below that its
-    first cells begin."""
+    """A piece of a drawing: its size, what paints it from a corner at (x, y), and how far below its cells begin."""
 
     width: float
     height: float
@@ -79,8 +77,7 @@ class Block(NamedTuple):
 
 
 def place(scene: Scene) -> Canvas:
-    """The scene on a canvas: figures beside each other as far as they fit, their first cells at one height;
-    the legend below."""
+    """The scene on a canvas: figures beside each other if they fit, their cells at one height; the legend below."""
     grids = [_table(f) if f.columns else _flow([_grid(g, [g]) for g in f.grids], GAP) for f in scene.figures]
     heads = [_head(f, max(TITLE_WIDTH, g.width)) for f, g in zip(scene.figures, grids)]
     lead = max((head.height + g.top for head, g in zip(heads, grids)), default=0)
@@ -211,9 +208,8 @@ def _grid(grid: Grid, alike: Sequence[Grid]) -> Block:
 def _paint_headers(canvas: Canvas, grid: Grid, box: Box, width: float, head: float) -> None:
     for k, label in enumerate(grid.columns.labels if head else ()):
         for n, line in enumerate(label):
-            canvas.labels.append(
-                Label(box.x + (k + 0.5) * width, box.y - head + (n + 1) * LABEL * 1.3 - 3, line, LABEL, "middle", FAINT)
-            )
+            x, y = box.x + (k + 0.5) * width, box.y - head + (n + 1) * LABEL * 1.3 - 3
+            canvas.labels.append(Label(x, y, line, LABEL, "middle", FAINT))
 
 
 def _paint_names(canvas: Canvas, grid: Grid, x: float, y: float, height: float, widths: Sequence[float]) -> None:
@@ -239,9 +235,8 @@ def _paint_row(canvas: Canvas, row: Sequence[Cell], first: Box, raised: float) -
             canvas.labels.append(Label(x + (k + 1) * width - 3, y + MARK + 0.5, cell.mark, MARK, "end", ink(cell.fill)))
         if k + 1 == len(row) or row[k + 1].fill != cell.fill:
             if cell.fill:
-                canvas.fills.setdefault(cell.fill, []).append(
-                    Box(x + start * width, y, (k + 1 - start) * width, height)
-                )
+                box = Box(x + start * width, y, (k + 1 - start) * width, height)
+                canvas.fills.setdefault(cell.fill, []).append(box)
             start = k + 1
 
 

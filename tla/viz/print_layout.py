@@ -5,6 +5,7 @@ Source: CuTe include/cute/util/print_tensor.hpp and print.hpp, `print_layout` an
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -44,17 +45,12 @@ def print_layout(layout: AnyLayout) -> None:
     any layout. Source: CuTe `print_layout`.
     """
     innermost(layout)
+    what = f"print_layout of {shown(layout)}"
     if len(modes_of(layout.shape)) != 2:
-        raise RankError(
-            f"print_layout of {shown(layout)}",
-            "a layout of rank 2",
-            "write print_layout(append[2](layout)), or group modes",
-        )
+        raise RankError(what, "a layout of rank 2", "write print_layout(append[2](layout)), or group modes")
     rows, columns = map(known, product_each(layout.shape))
     if rows is None or columns is None or rows * columns > MOST_CELLS:
-        raise RangeError(
-            f"print_layout of {shown(layout)}", f"known sizes, {MOST_CELLS:,} cells at most", "take a tile of it"
-        )
+        raise RangeError(what, f"known sizes, {MOST_CELLS:,} cells at most", "take a tile of it")
     cells = [[str(layout(i, j)) for j in range(columns)] for i in range(rows)]
     widest = max((len(x) for row in cells for x in row), default=1)
     width = widest if "(" in "".join(cells[0] if cells else []) else max(widest, len(str(int(cosize(layout)))))
@@ -82,8 +78,7 @@ _FORMS = {
 
 
 def print_tensor(t: npt.NDArray[Any] | Tensor, print_type: bool = True) -> None:
-    """Print a tensor of rank 1 to 4 as CuTe does: pointer and layout, then its elements, a row for each index
-    of mode 0.
+    """Print a tensor of rank 1 to 4 as CuTe does: pointer and layout, then a row of elements for each index of mode 0.
 
     t            a tensor, or a numpy array; of no buffer its elements are offsets, or coordinates. One that is not
                  valid is a `.`
@@ -135,9 +130,7 @@ def _rows(t: Tensor, extents: list[int], behind: tuple[int, ...] = ()) -> Iterat
             yield from _rows(t, extents[:-1], (k, *behind))
         return
     for m in range(extents[0]):
-        yield "".join(
-            _cell(t, (m, *n, *behind)) for n in ([(n,) for n in range(extents[1])] if len(extents) == 2 else [()])
-        )
+        yield "".join(_cell(t, (m, *n, *behind)) for n in itertools.product(*map(range, extents[1:])))
 
 
 def _cell(t: Tensor, at: tuple[int, ...]) -> str:

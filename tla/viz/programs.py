@@ -51,16 +51,10 @@ def drawn(x: Any, *, color_by: str, title: str | None, limit: int, thread: int |
     sizes = small_sizes(x)
     figures = [*_figures(x, sizes, color_by, chosen, limit)]
     if not figures:
-        raise LeafTypeError(
-            f"draw of {x.name}, whose statements touch no memory",
-            "a statement that reads or writes a tensor",
-            "print it",
-        )
-    about = [
-        f"block 0 of {' by '.join(map(str, x.grid))}",
-        f"{x.threads} threads",
-        *(f"{n} = {v}" for n, v in sizes.items()),
-    ]
+        what = f"draw of {x.name}, whose statements touch no memory"
+        raise LeafTypeError(what, "a statement that reads or writes a tensor", "print it")
+    known = (f"{n} = {v}" for n, v in sizes.items())
+    about = [f"block 0 of {' by '.join(map(str, x.grid))}", f"{x.threads} threads", *known]
     first, name = figures[0], printable(x.name if title is None else title)
     figures[0] = first._replace(title=f"{name}, {first.title}", notes=(printable(", ".join(about)), *first.notes))
     return Drawing(tuple(figures), (), caption_of(color_by, chosen))
@@ -80,15 +74,13 @@ def _figures(
             sides[verb].setdefault(named(access.tensor), access)
         what = f"{word_of(s)} {' = '.join(', '.join(side) for side in sides.values() if side)}".strip()
         each = {**sides["writes"], **sides["reads"]}
-        tiles = {
-            name: tile for name, x in each.items() if (tile := _tile(program, name, x, {**first, **steps})) is not None
-        }
+        found = {name: _tile(program, name, x, {**first, **steps}) for name, x in each.items()}
+        tiles = {name: tile for name, tile in found.items() if tile is not None}
         if not tiles:
             before.append(f"{what} ({s.line})")
             continue
-        notes = (
-            [f"in {' in '.join(loops)}{': the first step' * any(x.startswith('loop') for x in loops)}"] if loops else []
-        )
+        step = ": the first step" * any(x.startswith("loop") for x in loops)
+        notes = [f"in {' in '.join(loops)}{step}"] if loops else []
         notes += [_held(program, name, x) for name, x in each.items() if name not in tiles]
         notes += [f"after {', '.join(before)}"] if before else []
         grids, cut = grids_of([*tiles.values()], color_by, thread, limit)
@@ -106,8 +98,7 @@ _InLoops = tuple[Statement, tuple[str, ...], dict[str, int]]
 
 
 def _in_order(body: Sequence[Statement], loops: tuple[str, ...], values: dict[str, int]) -> Iterator[_InLoops]:
-    """Each statement with the loops and conditions around it, the innermost first, and the values of their symbols in
-    the first step."""
+    """Each statement with what is around it, the innermost first, and its loops' symbols in the first step."""
     for s in body:
         if isinstance(s, Loop):
             counted = ((s.step, 0), *((c.symbol, c.first) for c in s.counters))
@@ -141,28 +132,19 @@ def _tile(program: Program, name: str, access: Access, values: dict[str, Any]) -
         return None
     corner, beyond = found.min(axis=(0, 1)), found.max(axis=(0, 1)) + 1
     down, *across = [1] * (found.shape[2] == 1) + [int(n) for n in beyond - corner]
-    steps = [
-        math.prod(across),
-        *(math.prod(across[:k]) for k in range(len(across))),
-    ]  # from row to row, then along each mode across
+    # from row to row, then along each mode across
+    steps = [math.prod(across), *(math.prod(across[:k]) for k in range(len(across)))]
     places = ((found - corner) @ steps[-found.shape[2] :]).tolist()
     title = f"{name} {layout}" + (f" from ({','.join(map(str, corner))})" if corner.any() else "")
-    named = len(places) == program.threads
-    return Held(
-        title if named else f"{title}, of all threads",
-        down,
-        math.prod(across),
-        [*range(len(places))],
-        places,
-        named=named,
-    )
+    named, columns = len(places) == program.threads, math.prod(across)
+    title = title if named else f"{title}, of all threads"
+    return Held(title, down, columns, [*range(len(places))], places, named=named)
 
 
 def _of_threads(
     program: Program, name: str, elements: list[tuple[Any, ...]], values: dict[str, Any]
 ) -> npt.NDArray[Any]:
-    """The integers of each element of each thread, by (thread, element, integer); of one thread where all
-    have the same."""
+    """The integers of each thread's elements, by (thread, element, integer); of one thread if all have the same."""
     import numpy as np
 
     if not elements:

@@ -65,8 +65,7 @@ class Figure(NamedTuple):
     columns: int = 0
 
     def table(self) -> tuple[tuple[Grid | None, ...], ...]:
-        """The rows of the table, with None for a place without a grid: the first row has as many as are left,
-        to the right."""
+        """The rows of the table; the first has as many grids as are left, to the right, None in the other places."""
         gap = (None,) * (-len(self.grids) % self.columns)
         places = (*gap, *self.grids)
         return tuple(places[k : k + self.columns] for k in range(0, len(places), self.columns))
@@ -92,8 +91,7 @@ class Scene(NamedTuple):
 
 
 def seen(scene: Scene) -> str:
-    """Words for a scene, for those who do not see it: of each figure its size and how its cells begin, and
-    what colours mean.
+    """Words for a scene, for those who do not see it: each figure's size and first cells, and what colours mean.
 
     >>> from tla import parse
     >>> from tla.viz import draw
@@ -109,10 +107,8 @@ def _seen(figure: Figure) -> str:
         return f"{figure.title}: no elements"
     count = f" in each of {len(figure.grids)} grids" if len(figure.grids) > 1 else ""
     size = f"{len(grid.cells)} by {len(grid.cells[0])} cells{count}"
-    return (
-        f"{figure.title}: {size}; first row {_begin(grid.cells[0])}; first column "
-        f"{_begin([row[0] for row in grid.cells])}"
-    )
+    row, column = _begin(grid.cells[0]), _begin([row[0] for row in grid.cells])
+    return f"{figure.title}: {size}; first row {row}; first column {column}"
 
 
 def _begin(cells: Sequence[Cell]) -> str:

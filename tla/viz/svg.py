@@ -1,5 +1,4 @@
-"""Scenes as SVG, and as a page of HTML. Every text is escaped; nothing is named, so that drawings may stand
-in one page."""
+"""Scenes as SVG, and as a page of HTML. Texts are escaped; nothing has a name, so that a page may have several."""
 
 from __future__ import annotations
 

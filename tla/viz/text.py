@@ -75,14 +75,15 @@ def text(scene: Scene, *, width: int | None = None, color: bool | int = False, a
 
 def _folded(entries: Sequence[tuple[str, str]], width: int | None, colors: int) -> Iterator[str]:
     """The entries of a legend, as many in a line as its width holds."""
-    line: list[tuple[str, str]] = []
-    for entry in (*entries, None):
-        if line and (
-            entry is None or (width is not None and sum(len(name) + 1 for name, _ in (*line, entry)) > width + 1)
-        ):
-            yield " ".join(_painted(name, fill, colors) for name, fill in line)
-            line = []
-        line += [entry] if entry else []
+    line, used = list[str](), 0
+    for name, fill in entries:
+        if line and width is not None and used + len(name) > width:
+            yield " ".join(line)
+            line, used = [], 0
+        line.append(_painted(name, fill, colors))
+        used += len(name) + 1
+    if line:
+        yield " ".join(line)
 
 
 # ------------------------------------------------------------------------------------------------- one grid
@@ -106,8 +107,7 @@ def _printed(line: str) -> int:
 
 
 def _grid(grid: Grid, alike: Sequence[Grid], width: int | None, terminal: _Terminal) -> Iterator[str]:
-    """The lines of a grid, of its parts one after the other if it is wider than `width`; cells as wide as
-    those of `alike`."""
+    """The lines of a grid, in parts if it is wider than `width`; cells as wide as those of `alike`."""
     highest = max((*grid.rows.borders[1:], *grid.columns.borders[1:]), default=0)
     cell = max(len(_in_line(c, terminal)) for g in alike for row in g.cells for c in row)
     cell = max(cell, *(len(line) for g in alike for label in g.columns.labels for line in label), 1)
@@ -135,8 +135,7 @@ def _first_row(grid: Grid, alike: Sequence[Grid]) -> int:
 
 
 def _weight(level: int, highest: int) -> int | None:
-    """0 to 2, dashed to heavy: the highest level of three is heavy, that of one light; None where there
-    is no border."""
+    """0 to 2, dashed to heavy: the highest level of three is heavy, that of one light; None for no border."""
     return max(0, 2 - max(highest, 2) + level) if level else None
 
 
@@ -185,19 +184,13 @@ def _border(place: str, columns: Sequence[int | None], cell: int, weight: int, f
 
 def _in_line(cell: Cell, terminal: _Terminal) -> str:
     """The text of a cell, its lines one behind the other, and where there are colours the number of its own."""
-    mark = (
-        ""
-        if not (terminal.colors and cell.mark)
-        else f"^{cell.mark}"
-        if terminal.ascii
-        else cell.mark.translate(_RAISED)
-    )
-    return PADDING if cell.padding else cell.text.replace("\n", "") + mark
+    mark = f"^{cell.mark}" if terminal.ascii else cell.mark.translate(_RAISED)
+    shown = terminal.colors and cell.mark
+    return PADDING if cell.padding else cell.text.replace("\n", "") + (mark if shown else "")
 
 
 def _painted(text: str, fill: str | None, colors: int) -> str:
-    """The text on its colour: of 256 in the cube of 6 x 6 x 6 colours that xterm has, of fewer the nearest of
-    its first ones."""
+    """The text on its colour: of 256 in xterm's cube of 6 x 6 x 6 colours, of fewer the nearest of its first ones."""
     if fill is None or colors < 8:
         return text
     if colors < 256:
@@ -222,23 +215,17 @@ def _tints() -> dict[str, int]:
 
 @plain_memo
 def _nearest(fill: str, count: int) -> int:
-    """The number of the first `count` colours that a fill is nearest to: by hue, for a terminal's colours are stronger
-    than fills."""
-    hues = {
-        k: colorsys.rgb_to_hsv(*(c / 255 for c in rgb("#" + text)))
-        for k, text in enumerate(_FIRST[:count])
-        if text != "-"
-    }
-    hue, saturation, _value = colorsys.rgb_to_hsv(*(c / 255 for c in rgb(fill)))
+    """The number of the first `count` colours that is nearest to a fill, by hue: terminals have stronger ones."""
+    hues = {k: _hsv("#" + text) for k, text in enumerate(_FIRST[:count]) if text != "-"}
+    hue, saturation, _value = _hsv(fill)
     if count == 16 and fill in _tints():
         return _tints()[fill]
     if saturation < 0.15:
         return 7
-    coloured = {k: h for k, (h, s, _v) in hues.items() if s > 0.15 and k != 4}  # black text is not read on dark blue
-    return min(
-        coloured,
-        key=lambda k: (
-            round(min(abs(coloured[k] - hue), 1 - abs(coloured[k] - hue)), 3),
-            (k < 8) == (saturation < 0.5),
-        ),
-    )
+    # black text is not read on dark blue
+    away = {k: abs(h - hue) for k, (h, s, _v) in hues.items() if s > 0.15 and k != 4}
+    return min(away, key=lambda k: (round(min(away[k], 1 - away[k]), 3), (k < 8) == (saturation < 0.5)))
+
+
+def _hsv(fill: str) -> tuple[float, float, float]:
+    return colorsys.rgb_to_hsv(*(c / 255 for c in rgb(fill)))

@@ -1,10 +1,9 @@
-"""Tiles drawn by who holds each element: thread-value layouts here, atoms and tiled copies in kernels.py, programs in
-programs.py."""
+"""Tiles drawn by who holds each element: thread-value layouts here, atoms in kernels.py, programs in programs.py."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..core.errors import RangeError, RankError, printable
 from ..core.int_tuple import modes_of, shown
@@ -39,16 +38,12 @@ def draw_threads(layout: object, tile: IntTree | None, color_by: str = "thread")
     subject = as_subject(layout)
     extents = tile if isinstance(tile, tuple) else (tile,)
     if len(extents) != 2 or not all(is_int(n) and (known(n) or 0) > 0 for n in extents):
-        raise RankError(
-            f"draw_threads of a tile {shown(tile)}",
-            "two positive integers",
-            "give its rows and columns, as in tile=(16, 8)",
-        )
+        fix = "give its rows and columns, as in tile=(16, 8)"
+        raise RankError(f"draw_threads of a tile {shown(tile)}", "two positive integers", fix)
     require_rule(color_by, "threads")
     if len(modes_of(subject.layout.shape)) != 2:
-        raise RankError(
-            f"draw_threads of {shown(subject.layout)}", "two modes, thread and value", "group its modes first"
-        )
+        what = f"draw_threads of {shown(subject.layout)}"
+        raise RankError(what, "two modes, thread and value", "group its modes first")
     return Drawing((_threads(subject, extents, color_by),), (), caption_of(color_by, None))
 
 
@@ -56,27 +51,20 @@ def _threads(subject: Subject, tile: tuple[int, int], color_by: str) -> Figure:
     """The figure of a tile, each cell with the threads and values that hold it."""
     seen, count = view(subject, (0, 1), LIMIT), tile[0] * tile[1]
     if not seen.is_whole:
-        raise RangeError(
-            f"draw_threads of {shown(subject.layout)}: more than {LIMIT} pairs",
-            f"{LIMIT} at most",
-            "draw fewer threads",
-        )
+        what = f"draw_threads of {shown(subject.layout)}: more than {LIMIT} pairs"
+        raise RangeError(what, f"{LIMIT} at most", "draw fewer threads")
     if count > LIMIT:
         raise RangeError(f"draw_threads of a tile {shown(tile)}", f"{LIMIT} elements at most", "draw a smaller one")
     for (thread, value), element in zip(seen.coords, seen.values):
         if isinstance(element, str) or not 0 <= element < count:
             what = f"value {value} of thread {thread} of {shown(subject.layout)} is {element}"
-            raise RangeError(
-                what, f"an element of the tile {shown(tile)}: 0 to {count - 1}", "give the tile that the layout covers"
-            )
+            expected = f"an element of the tile {shown(tile)}: 0 to {count - 1}"
+            raise RangeError(what, expected, "give the tile that the layout covers")
     threads, each = seen.shape
     places = [place for (place,) in row_by_row(seen.values, [0], *tile)]
     held = Held("", *tile, [*range(threads)], [places[t * each : (t + 1) * each] for t in range(threads)])
-    return Figure(
-        printable(subject.title),
-        (f"threads and values in {tile[0]} x {tile[1]}",),
-        (grid_of(held, color_by, None, False),),
-    )
+    notes, grid = (f"threads and values in {tile[0]} x {tile[1]}",), grid_of(held, color_by, None, False)
+    return Figure(printable(subject.title), notes, (grid,))
 
 
 # ------------------------------------------------------------------------------------------------- who holds a tile
@@ -104,8 +92,7 @@ class Held(NamedTuple):
 
 
 def row_by_row(held_by: Sequence[int], values: Sequence[int], rows: int, columns: int) -> list[list[int]]:
-    """Indices that go down the columns, each the sum of its thread's and its value's, as indices that go
-    along the rows."""
+    """Indices that go down columns, each the sum of its thread's and its value's, as ones that go along rows."""
     return [[(h + w) % rows * columns + (h + w) // rows for w in values] for h in held_by]
 
 
@@ -115,14 +102,11 @@ def require_rule(color_by: object, whose: str) -> None:
         raise RangeError(f"color_by {color_by!r:.60} of {whose}", "thread or value", "write color_by='thread'")
 
 
-def checked_thread(x: Any, thread: object, present: set[int]) -> int:
+def checked_thread(x: object, thread: object, present: set[int]) -> int:
     n = known(thread) if is_int(thread) else None
     if n is None or int(n) not in present:
-        raise RangeError(
-            f"thread {shown(thread)} of {shown(x)}",
-            f"one of its {len(present)} threads",
-            f"write thread={min(present)}",
-        )
+        expected = f"one of its {len(present)} threads"
+        raise RangeError(f"thread {shown(thread)} of {shown(x)}", expected, f"write thread={min(present)}")
     return int(n)
 
 
@@ -156,9 +140,8 @@ def grid_of(held: Held, color_by: str, thread: int | None, cut: bool) -> Grid:
 
 
 def _axis(count: int, block: int) -> Axis:
-    return Axis(
-        tuple((str(i),) for i in range(count)), tuple(levels(range(count), [block] if 0 < block < count else []))
-    )
+    borders = levels(range(count), [block] if 0 < block < count else [])
+    return Axis(tuple((str(i),) for i in range(count)), tuple(borders))
 
 
 def _cell(holders: list[tuple[int, int]], named: bool, color_by: str, thread: int | None) -> Cell:

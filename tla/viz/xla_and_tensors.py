@@ -27,8 +27,7 @@ def _of_array(shape: ArrayShape) -> Subject:
 
 
 def _tiling(shape: ArrayShape) -> Tiling | None:
-    """The first tile of an array over its dimensions, which may coalesce in its layout; None where the tile is of no
-    box of them."""
+    """The first tile of an array over its dimensions, which may coalesce in its layout; None if it is no box."""
     order, tiles = shape.effective_layout.minor_to_major, shape.effective_layout.tiles
     sizes = [known(n) for n in tiles[0]] if tiles else []
     if not sizes or None in sizes or len(sizes) > len(order):

@@ -15,7 +15,6 @@ from ...core.on_demand import OnDemand
 from ...core.swizzle import Swizzle
 from ...notation.width import ASSUMED, element_width
 from ...viz.drawable import Subject
-from ...xla import ArrayShape, lower
 from .. import owners
 from .question import Question
 
@@ -23,14 +22,14 @@ if TYPE_CHECKING:
     from ...access.counting import Access
 
 _access, _pattern, _codegen = OnDemand("tla.access"), OnDemand("tla.access.pattern"), OnDemand("tla.codegen")
+_conflicts = OnDemand("tla.viz.bank_conflicts")
 
 #: A better layout is found for accesses that are written so: along what is contiguous.
 WRITTEN = "cp.async.16"
 
 
 def counted(question: Question, subject: Subject) -> dict[str, Any]:
-    """The count of an access of a layout, for the page: what it says, and the offsets that collide in
-    its worst instruction.
+    """The count of an access of a layout, for the page, and the offsets that collide in its worst instruction.
 
     "element" is the width that was taken: that of the text, of the access, of the question, or 32
 
@@ -44,42 +43,21 @@ def counted(question: Question, subject: Subject) -> dict[str, Any]:
         found = _found(question, subject)
     except TlaError as error:
         what, expected, fix = error.reason
-        return {
-            "text": what.split("\n")[0],
-            "width": "",
-            "fix": f"expected: {expected}; fix: {fix}",
-            "degree": None,
-            "offsets": [],
-            "element": None,
-        }
-    bits = found.element.bits
-    starts = found.witness.addresses if found.witness else ()
-    offsets = [str(start * 8 // bits + k) for start in starts for k in range(found.vector // bits)]
+        said = {"text": what.split("\n")[0], "width": "", "fix": f"expected: {expected}; fix: {fix}"}
+        return said | {"degree": None, "offsets": [], "element": None}
     text, width, source = str(found).split("\n")
-    return {
-        "text": text,
-        "width": width,
-        "fix": source,
-        "degree": found.degree,
-        "offsets": offsets,
-        "element": found.element,
-    }
+    said = {"text": text, "width": width, "fix": source}
+    return said | {"degree": found.degree, "offsets": _conflicts.collisions(found), "element": found.element}
 
 
 def _found(question: Question, subject: Subject) -> Any:
-    layout = _memory_of(subject)
-    who = owners.owners(question.access, tuple(_extents(layout)))
+    who = owners.owners(question.access, _extents(subject.layout))
     element = element_width(subject.bits, who.width, bits=question.bits, default=ASSUMED)
-    return _access.access(who.held, layout, element, who.vector)
+    return _access.access(who.held, subject.layout, element, who.vector)
 
 
-def _memory_of(subject: Subject) -> AnyLayout:
-    layout = subject.layout
-    return layout if isinstance(layout, AnyLayout) else lower(layout) if isinstance(layout, ArrayShape) else layout
-
-
-def _extents(layout: AnyLayout) -> list[int]:
-    extents = [int(known(n) or 0) for n in product_each(layout.shape)]
+def _extents(layout: AnyLayout) -> tuple[int, ...]:
+    extents = tuple(int(known(n) or 0) for n in product_each(layout.shape))
     if 0 in extents:
         raise RangeError("an access of a layout of no elements", "one of some", "give sizes of 1 or more")
     return extents
@@ -100,9 +78,8 @@ def mended(question: Question, subject: Subject) -> tuple[Any, Width, dict[str, 
     >>> print(layout, found["before"]["degree"], found["after"]["degree"])
     Sw<3,3,3> o _0 o (_64,_64):(_64,_1) 8 1
     """
-    layout = _memory_of(subject)
-    tile, who = tuple(_extents(layout)), owners.owners(question.access, tuple(_extents(layout)))
-    before = _found(question, subject)
+    layout, tile = subject.layout, _extents(subject.layout)
+    who, before = owners.owners(question.access, tile), _found(question, subject)
     element, columns = before.element, _pattern.has_columns(layout)
     turned = columns and isinstance(who.held, _pattern.Pattern) and who.held.bits > 0
     extents = tile[::-1] if turned else tile
@@ -147,8 +124,7 @@ def _formula(layout: AnyLayout) -> str:
 
 
 def _bits(layout: AnyLayout, element_bits: int) -> list[dict[str, Any]]:
-    """The bits of an offset, the highest first: which word and bank they choose, and which other bit a
-    swizzle xors into each."""
+    """The bits of an offset, the highest first: what each chooses, and which other bit a swizzle xors into it."""
     if not isinstance(layout, ComposedLayout) or not isinstance(swizzle := layout.outer, Swizzle):
         return []
     count = max(int(size(layout)) - 1, 1).bit_length()

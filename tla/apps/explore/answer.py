@@ -18,6 +18,7 @@ from ...notation.width import element_width
 from ...viz.drawable import Subject, as_subject
 from ...viz.kernels import KINDS
 from ...xla import ArrayShape, byte_size, lower, waste
+from ..expressions import layout_of
 from .accesses import counted, mended
 from .code import code
 from .compare import compared
@@ -58,21 +59,20 @@ def answer(
     >>> answer("(2,3):(3")["error"]["expected"]
     "its ')'"
     """
-    return _or_refused(_answer, Question(text, color_by, bits, access.strip(), view, tile.strip()))
+    try:
+        return _answer(Question(text, color_by, bits, access.strip(), view, tile.strip()))
+    except TlaError as error:
+        return refusal(error)
 
 
-#: path -> what makes the answer of a question
-ANSWERS: dict[str, Callable[[Question], dict[str, Any]]] = {}
-
-
-def as_json(path: str, asked: Any) -> str:
+def as_json(path: str, asked: object) -> str:
     """The answer of a path to a question, a JSON object, as JSON. What is wrong with tla itself is shown where it runs.
 
     >>> as_json("/file", {"text": "4:1", "format": "svg"})[:25]
     '{"name":"layout.svg","typ'
     """
     try:
-        found = _or_refused(ANSWERS[path], Question.of(asked))
+        found = ANSWERS[path](Question.of(asked))
     except TlaError as error:
         found = refusal(error)
     except ModuleNotFoundError as missing:  # in a browser
@@ -84,24 +84,10 @@ def as_json(path: str, asked: Any) -> str:
     return json.dumps(found, separators=(",", ":"))
 
 
-def _or_refused(make: Callable[[Question], dict[str, Any]], question: Question) -> dict[str, Any]:
-    try:
-        return make(question)
-    except TlaError as error:
-        return refusal(error)
-
-
 def refusal(error: TlaError) -> dict[str, Any]:
     """The reason that there is no answer, for the page."""
-    what, expected, fix = error.reason
-    return {
-        "error": {
-            "what": what.split("\n")[0],
-            "expected": expected,
-            "fix": fix,
-            "position": getattr(error, "position", None),
-        }
-    }
+    first = error.reason.what.split("\n")[0]
+    return {"error": {**error.reason._asdict(), "what": first, "position": getattr(error, "position", None)}}
 
 
 def _answer(question: Question) -> dict[str, Any]:
@@ -138,17 +124,14 @@ def _drawn(question: Question, program: Program, known: tuple[Subject, ...]) -> 
     elif question.bits is not None:
         first = replace(first, bits=element_width(first.bits, bits=question.bits))
     known = (first, *known[1:])
-    said |= {
-        "width": first.element_width._asdict(),
-        "view": question.view if question.view in said["views"] else "offsets",
-    }
+    said["width"] = first.element_width._asdict()
+    said["view"] = question.view if question.view in said["views"] else "offsets"
     if said["view"] == "threads":
         return said | threads(question, first)
     if said["view"] == "memory":
         return said | memory(question, first)
-    said |= {"rules": rules(known)} | drawings(
-        known, inputs(program), rule_of(question.color_by, known, question.access), question.bits
-    )
+    rule = rule_of(question.color_by, known, question.access)
+    said |= {"rules": rules(known)} | drawings(known, inputs(program), rule, question.bits)
     seen = said.pop("seen")
     if len(known) == 2 and program.value.parts:
         said["compared"] = compared(seen)
@@ -156,8 +139,7 @@ def _drawn(question: Question, program: Program, known: tuple[Subject, ...]) -> 
 
 
 def mend(question: Question) -> dict[str, Any]:
-    """A layout with fewer conflicts for an access, beside the one that is drawn: what is said of it, and both drawn by
-    their banks."""
+    """A layout with fewer conflicts for an access: what is said of it, and both layouts drawn by their banks."""
     known = subjects(read(question.text))
     if not known:
         raise RangeError("a better layout of what is no layout", "a layout", "write (64,64):(64,1)")
@@ -169,22 +151,15 @@ def mend(question: Question) -> dict[str, Any]:
     return {**said, **found, "offsets": [counted(question, both[0])["offsets"], after]}
 
 
-def listed(_question: Question) -> dict[str, Any]:
-    """The words of the language, for the page's completion and reference."""
-    return {"words": _words.words()}
-
-
-def reported(question: Question) -> dict[str, Any]:
-    """The use of memory of a program of XLA."""
-    found: dict[str, Any] = _program.report(question)
-    return found
-
-
-ANSWERS |= {"/answer": _answer, "/mend": mend, "/file": file, "/code": code, "/words": listed, "/report": reported}
-
-
-def _layout_of(x: Any) -> Any:
-    return x if isinstance(x, AnyLayout) else lower(x)
+#: path -> what makes the answer of a question
+ANSWERS: dict[str, Callable[[Question], dict[str, Any]]] = {
+    "/answer": _answer,
+    "/mend": mend,
+    "/file": file,
+    "/code": code,
+    "/words": lambda _question: {"words": _words.words()},
+    "/report": lambda question: _program.report(question),
+}
 
 
 def _with_lower(program: Program) -> tuple[Call, ...]:
@@ -197,7 +172,7 @@ def _with_lower(program: Program) -> tuple[Call, ...]:
 
 def _facts(x: Any) -> Iterator[tuple[str, str]]:
     """The properties of a layout that the page lists: name and text."""
-    layout = _layout_of(x)
+    layout = layout_of(x)
     if layout is not x:
         yield "layout", str(layout)
         yield from _bytes(x)
@@ -219,8 +194,5 @@ def _asked(fact: Callable[[Any], Any], layout: AnyLayout) -> str:
         found = fact(layout)
     except TlaError:  # of coordinates, or of sizes that are not known
         return "not known"
-    return (
-        {True: "yes", False: "no", None: "not known"}.get(found, "")
-        if found is None or isinstance(found, bool)
-        else str(found)
-    )
+    words = {True: "yes", False: "no", None: "not known"}
+    return words[found] if found is None or isinstance(found, bool) else str(found)

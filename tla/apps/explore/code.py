@@ -1,5 +1,4 @@
-"""The code of a value for the page: the Python of its text, its layout in other systems, its index in
-every target language."""
+"""The code of a value for the page: its text in Python, its layout in other systems, its index in every target."""
 
 from __future__ import annotations
 
@@ -12,10 +11,9 @@ import tla
 
 from ...codegen import emit, emit_copy, source
 from ...core.errors import TlaError
-from ...core.kinds import AnyLayout
 from ...linear import LinearLayout
 from ...viz.kernels import KINDS
-from ...xla import lower
+from ..expressions import layout_of
 from .grammar import read
 from .operations import Program, drawn
 from .question import Question
@@ -81,11 +79,10 @@ def python(program: Program) -> str:
 
 
 def _of_layouts(found: tuple[Any, ...]) -> Iterator[tuple[str, Callable[[], str]]]:
-    """The languages of layouts, each with what makes its text: the first layout, its offsets, the copy to
-    the next one."""
+    """The languages of layouts, each with what makes its text: of the first layout, its offsets, the copy to a next."""
     if not found:
         return
-    layouts = [x if isinstance(x, AnyLayout) else lower(x) for x in found[:2]]
+    layouts = [layout_of(x) for x in found[:2]]
     for name, system in _SYSTEMS.items():
         yield name, partial(source, layouts[0], system)
     for name, target in _TARGETS.items():

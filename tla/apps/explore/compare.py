@@ -1,5 +1,4 @@
-"""Two layouts compared: where their offsets differ, coordinate by coordinate, or index by index where
-their extents differ."""
+"""Two layouts compared: where their offsets differ, by coordinate, or by index if their extents differ."""
 
 from __future__ import annotations
 
@@ -7,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...algebra.predicates import same_map
+from ...core.conversions import idx2crd
 from ...core.errors import TlaError
 from ...viz.drawable import View
 from .figures import by_index
 
 
 def compared(views: Sequence[View]) -> dict[str, Any] | None:
-    """The verdict on two layouts, and for each a character for each index: 1 where they differ. None where their values
-    are not known.
+    """The verdict on two layouts, and a character for each index: 1 where they differ. None if values are unknown.
 
     >>> from tla import parse
     >>> from tla.viz.draw import prepare
@@ -24,9 +23,7 @@ def compared(views: Sequence[View]) -> dict[str, Any] | None:
     {'same': False, 'text': 'they differ at 2 of 4 coordinates, first at (1,0): 1 and 2', 'differs': '0110'}
     """
     a, b = views
-    if not (a.has_numbers and b.has_numbers):
-        return _by_proof(a, b)
-    if not (a.is_whole and b.is_whole):
+    if not (a.has_numbers and b.has_numbers and a.is_whole and b.is_whole):
         return _by_proof(a, b)
     by_coordinate = a.extents == b.extents
     first, second = by_index(a.values, a.shape), by_index(b.values, b.shape)
@@ -41,18 +38,9 @@ def compared(views: Sequence[View]) -> dict[str, Any] | None:
         text = f"{head}the same at the first {count:,} {what}; one goes on to {len(differs):,}"
     else:
         k = differs.index(True)
-        at = f"({','.join(map(str, _coordinate(k, a.shape)))})" if by_coordinate else str(k)
+        at = idx2crd(k, a.shape) if by_coordinate else k
         text = f"{head or 'they '}differ at {wrong:,} of {count:,} {what}, first at {at}: {first[k]} and {second[k]}"
     return {"same": not any(differs), "text": text, "differs": "".join("01"[d] for d in differs)}
-
-
-def _coordinate(index: int, shape: Sequence[int]) -> list[int]:
-    """The coordinate of an index, first mode fastest."""
-    found = []
-    for n in shape:
-        index, c = divmod(index, n)
-        found.append(c)
-    return found
 
 
 def _by(view: View) -> str:

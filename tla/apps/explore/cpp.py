@@ -1,5 +1,4 @@
-"""Expressions as C++ and the CuTe DSL spell them, respelled in the grammar of this package: character by character, so
-that places stay."""
+"""Expressions of C++ and the CuTe DSL, respelled in the grammar of this package; each character keeps its place."""
 
 from __future__ import annotations
 
@@ -45,8 +44,7 @@ _OPENED: dict[tuple[str, str], tuple[str, str]] = {
 
 
 def respelled(text: str) -> str:
-    """A text of the same length, in which each statement is one of this grammar, where C++'s spelling is all
-    that it lacks.
+    """A text of the same length, whose statements are of this grammar where only C++'s spelling kept them from it.
 
     >>> respelled("composition(Swizzle<3,3,3>{}, Layout<Shape<_8,_64>,Stride<_64,_1>>{})")
     'composition(     Sw<3,3,3>  , Layout(     (_8,_64),      (_64,_1))  )'
@@ -79,9 +77,8 @@ def _labelled(text: str) -> str:
 def _named(label: re.Match[str]) -> str:
     """A label as a name that is bound; blanks of as many characters where it is none."""
     blank, name, colon = label.groups()
-    return (
-        f"{blank}{name}{colon[:-1]}=" if name.isidentifier() and is_free(name) else f"{blank}{' ' * len(name + colon)}"
-    )
+    is_name = name.isidentifier() and is_free(name)
+    return f"{blank}{name}{colon[:-1]}=" if is_name else f"{blank}{' ' * len(name + colon)}"
 
 
 def _colons(text: str) -> int:
@@ -108,7 +105,8 @@ def _statement(text: str) -> str:
     bound = _BOUND.match(text)
     assert bound  # it matches the empty text too
     value = text[bound.end() :]
-    return f"{bound[1]}{' ' * len(bound[2])}{bound[3] or ''}{value if _is_read(value.strip().rstrip(';')) else _value(value)}"
+    value = value if _is_read(value.strip().rstrip(";")) else _value(value)
+    return f"{bound[1]}{' ' * len(bound[2])}{bound[3] or ''}{value}"
 
 
 def _value(text: str) -> str:
@@ -153,9 +151,8 @@ def _bracketed(text: str) -> str:
                 out[found.start()] = closers.pop()[1]
             continue
         name = found[1] or ""
-        spelled, pair = (
-            (name, "[]") if bracket == "<" and CANONICAL.fullmatch(name) else _OPENED.get((name, bracket), (name, ""))
-        )
+        is_canonical = bracket == "<" and CANONICAL.fullmatch(name)
+        spelled, pair = (name, "[]") if is_canonical else _OPENED.get((name, bracket), (name, ""))
         pair = pair or {"<": "<>", "(": "()"}[bracket]
         place = text[found.start() : found.end() - 1]
         out[found.start() : found.end()] = [*_padded(spelled, place), pair[0]]

@@ -6,8 +6,8 @@ import base64
 import itertools
 import operator
 import struct
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ... import viz
@@ -20,7 +20,7 @@ from ...core.swizzle import Swizzle
 from ...viz.colouring import RULES, Paint
 from ...viz.colours import ink
 from ...viz.draw import Prepared, axis_of, notes_of, planes, prepare
-from ...viz.drawable import LIMIT, Subject, View, as_subject
+from ...viz.drawable import LIMIT, Subject, View, as_subject, view
 from ...viz.scene import Axis, Figure, Grid, Scene
 from ...xla import ArrayShape, Relayout
 from .operations import Program, Term
@@ -40,8 +40,7 @@ _PADDING = "0"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place of a figure among others: cells of one index in figures of one domain belong together, and of one
-    offset in one memory.
+    """The place of a figure among others: equal indices of one domain, and equal offsets of one memory, go together.
 
     name     what the page calls it: the name that the text gave it, else the letter of the argument, or "" for
              what was asked for
@@ -55,8 +54,7 @@ class Place:
 
 
 def inputs(program: Program) -> list[tuple[Any, Place]]:
-    """The layouts that the value of a program was made of, each with its place beside the value, whose place
-    is ("", "r", "m").
+    """The layouts that a program's value was made of, each with its place beside the value's, ("", "r", "m").
 
     >>> from .grammar import read
     >>> [(str(x), p.domain, p.memory) for x, p in inputs(read("composition((6,2):(8,2), (4,3):(3,1))"))]
@@ -91,10 +89,9 @@ def _linked(operation: str, k: int) -> tuple[str, str]:
 
 def rule_of(color_by: str, subjects: tuple[Subject, ...], access: str = "") -> str:
     """The rule of colours; with an access, "auto" means banks."""
-    layout = subjects[0].layout if color_by == "auto" and access and subjects else None
-    if layout is None or isinstance(layout, ArrayShape):
+    if color_by != "auto" or not access or not subjects:
         return color_by
-    return "bank" if is_int(at := layout(0)) and known(at) is not None else color_by
+    return "bank" if is_int(at := subjects[0].layout(0)) and known(at) is not None else color_by
 
 
 def rules(subjects: tuple[Subject, ...]) -> list[str]:
@@ -113,27 +110,19 @@ def drawings(
     made_of = [(replace(as_subject(x), bits=subjects[0].bits), place) for x, place in related]
     together = [(subject, place) for subject, place in made_of if place.memory == "m"]
     apart = [(subject, place) for subject, place in made_of if place.memory != "m"]
-    places = [Place("", "r", "m" if k == 0 else f"m{k}") for k in range(len(subjects))] + [
-        place for _subject, place in together
-    ]
+    own = [Place("", "r", "m" if k == 0 else f"m{k}") for k in range(len(subjects))]
+    places = [*own, *(place for _subject, place in together)]
     drawn = prepare((*subjects, *(subject for subject, _place in together)), color_by=color_by, bits=bits, limit=LIMIT)
     figures = _figures(drawn, places)
     for subject, place in apart:
         figures += _figures(prepare((subject,), color_by=drawn.rule, bits=bits, limit=LIMIT), [place])
     twice = collision(drawn.views[0]) if len(subjects) == 1 else None
-    found = {
-        "figures": figures,
-        "caption": drawn.caption,
-        "legend": drawn.legend,
-        "collision": twice,
-        "rule": drawn.rule,
-    }
-    return found | {"seen": drawn.views[: len(subjects)]}
+    said = {"caption": drawn.caption, "legend": drawn.legend, "rule": drawn.rule}
+    return {"figures": figures, **said, "collision": twice, "seen": drawn.views[: len(subjects)]}
 
 
 def collision(seen: View) -> dict[str, Any] | None:
-    """Two indices of a layout whose offset is the same, and that offset; None where none of those that
-    are drawn are."""
+    """Two indices of a layout that share an offset, and that offset; None if none of those drawn do."""
     if not seen.has_numbers or not seen.is_whole or len({*seen.values}) == len(seen.values):
         return None
     offsets, indices = by_index(seen.values, seen.shape), range(len(seen.values))
@@ -151,54 +140,84 @@ def by_index(values: Sequence[int], shape: Sequence[int]) -> Sequence[int]:
     return [*itertools.chain.from_iterable(zip(*rows))]
 
 
+def coordinates(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """The coordinates of a shape in the order of the index."""
+    return (coord[::-1] for coord in itertools.product(*map(range, reversed(shape))))
+
+
+def view_of(subject: Subject) -> View:
+    """The view of a layout by its first two modes; a vector is across."""
+    return view(subject, (0, 1) if len(modes_of(subject.layout.shape)) > 1 else (-1, 0), LIMIT)
+
+
 def kernel_rule(color_by: str) -> str:
     """The rule of colours of an atom, a tiled MMA or a tiled copy: threads where none of theirs is asked for."""
     return color_by if color_by in KERNEL_RULES else "thread"
 
 
-def kernel(x: Any, color_by: str) -> dict[str, Any]:
+def kernel(x: object, color_by: str) -> dict[str, Any]:
     """The figures of a tiled copy or MMA, one for each operand, with the cells of one thread marked together."""
     rule = kernel_rule(color_by)
-    scene = viz.draw(x, color_by=rule)
-    said = {"caption": scene.caption, "legend": scene.legend, "rule": rule, "rules": [*KERNEL_RULES]}
-    return {"figures": figures_of_scene(scene), **said}
+    return by_threads(viz.draw(x, color_by=rule), rule)
 
 
-def figures_of_scene(scene: Scene) -> list[dict[str, Any]]:
-    """The figures of a scene whose cells say threads and values."""
-    found = [_held(figure, grid) for figure in scene.figures for grid in figure.grids]
+def by_threads(scene: Scene, rule: str) -> dict[str, Any]:
+    """The figures of a scene whose cells say threads and values, and what their colours mean."""
+    found = [_held(drawn, grid) for drawn in scene.figures for grid in drawn.grids]
     if len(scene.figures) == 1 and len(found) == 3:  # B above C, A left of it
-        for figure, role in zip(found, "BAC"):
-            figure["role"] = role
-    return found
+        for one, role in zip(found, "BAC"):
+            one["role"] = role
+    said = {"caption": scene.caption, "legend": scene.legend, "rule": rule, "rules": [*KERNEL_RULES]}
+    return {"figures": found, **said}
 
 
-def _held(figure: Figure, grid: Grid) -> dict[str, Any]:
-    paints = [Paint(cell.fill) for row in grid.cells for cell in row]
+def _held(drawn: Figure, grid: Grid) -> dict[str, Any]:
+    cells = [cell for row in grid.cells for cell in row]
+    paints = [Paint(cell.fill) for cell in cells]
     palette = palette_of(paints)
-    extents = [len(grid.rows.labels), len(grid.columns.labels)]
-    modes = [{"natural": [*map(str, range(n))], "digits": []} for n in extents]
+    extents = len(grid.rows.labels), len(grid.columns.labels)
     data = {
-        "title": grid.title or figure.title,
+        "title": "",
         "at": ["_", "_"],
         "rows": _axis(grid.rows),
         "columns": _axis(grid.columns),
-        "texts": [cell.text for row in grid.cells for cell in row],
+        "texts": [cell.text for cell in cells],
         "fills": "".join(map(palette.__getitem__, paints)),
-        "threads": [
-            cell.text.partition("\n")[0] if cell.text.startswith("T") else "" for row in grid.cells for cell in row
-        ],
+        "threads": [cell.text.partition("\n")[0] if cell.text.startswith("T") else "" for cell in cells],
     }
+    title = f"{drawn.title}: {grid.title}" if grid.title else drawn.title
+    notes = drawn.notes if grid is drawn.grids[0] else ()
+    place = Place("", grid.title, grid.title)
+    return figure(title, place, extents, plain_modes(extents), [data], palette, notes)
+
+
+def plain_modes(extents: tuple[int, int]) -> list[dict[str, Any]]:
+    """Modes whose coordinates are integers."""
+    return [{"natural": [*map(str, range(n))], "digits": []} for n in extents]
+
+
+def figure(
+    title: str,
+    place: Place,
+    extents: Sequence[int],
+    modes: list[dict[str, Any]],
+    grids: list[dict[str, Any]],
+    palette: Iterable[Paint],
+    notes: tuple[str, ...] = (),
+    axes: tuple[int, int] = (0, 1),
+) -> dict[str, Any]:
+    """A figure for the page: what it says of each coordinate of each mode, and its grids.
+
+    Of a colour the palette has the fill, that of text on it, and its number.
+    """
     return {
-        "title": f"{figure.title}: {grid.title}" if grid.title else figure.title,
-        "name": "",
-        "domain": grid.title,
-        "memory": grid.title,
-        "notes": figure.notes if grid is figure.grids[0] else (),
-        "axes": (0, 1),
-        "extents": [*map(str, extents)],
+        "title": title,
+        **asdict(place),
+        "notes": notes,
+        "axes": axes,
+        "extents": [*map(str, extents)],  # texts: they may be past 2**53
         "modes": modes,
-        "grids": [{**data, "title": ""}],
+        "grids": grids,
         "palette": [[fill, ink(fill), mark] for fill, mark in palette],
     }
 
@@ -208,17 +227,14 @@ def _figures(drawn: Prepared, places: Sequence[Place]) -> list[dict[str, Any]]:
 
 
 def _figure(seen: View, paints: Sequence[Paint], cut: tuple[int, ...] | None, place: Place) -> dict[str, Any]:
-    """A figure for the page: what it says of each coordinate of each mode, and its grids.
-
-    Cells row by row, those that are padding with their offsets too. Of a colour the palette has the fill, that of text
-    on it, and its number.
-    """
+    """The figure of a view: cells row by row, those that are padding with their offsets too."""
     palette = palette_of(paints)
     numbers = "".join(map(palette.__getitem__, paints))
     if any(padding := seen.padding):
         numbers = "".join(_PADDING if past else n for n, past in zip(numbers, padding))
     rows, columns = (_axis(axis_of(seen, k, cut)) for k in seen.axes)
-    modes = zip(itertools.count(), modes_of(seen.subject.layout.shape), seen.shape)
+    shapes = enumerate(zip(modes_of(seen.subject.layout.shape), seen.shape))
+    modes = [{"natural": _naturals(mode, n), "digits": _digits(seen.subject, k, n)} for k, (mode, n) in shapes]
     in_order = len(seen.shape) <= 2 and seen.axes != (1, 0)  # the one grid, row by row
     grids = [
         {
@@ -231,18 +247,7 @@ def _figure(seen: View, paints: Sequence[Paint], cut: tuple[int, ...] | None, pl
         }
         for title, lines in planes(seen)
     ]
-    return {
-        "title": printable(seen.subject.title),
-        "name": place.name,
-        "domain": place.domain,
-        "memory": place.memory,
-        "notes": notes_of(seen),
-        "axes": seen.axes,
-        "extents": [*map(str, seen.extents)],  # texts: they may be past 2**53
-        "modes": [{"natural": _naturals(mode, n), "digits": _digits(seen.subject, k, n)} for k, mode, n in modes],
-        "grids": grids,
-        "palette": [[fill, ink(fill), mark] for fill, mark in palette],
-    }
+    return figure(printable(seen.subject.title), place, seen.extents, modes, grids, palette, notes_of(seen), seen.axes)
 
 
 def palette_of(paints: Iterable[Paint]) -> dict[Paint, str]:
@@ -251,8 +256,7 @@ def palette_of(paints: Iterable[Paint]) -> dict[Paint, str]:
 
 
 def packed(values: Sequence[Any]) -> str | list[str]:
-    """The contents of cells: offsets of 32 bits as base64 of these, little-endian, which the page reads at
-    once; else texts.
+    """The contents of cells: offsets of 32 bits as base64, little-endian, which the page reads at once; else texts.
 
     >>> packed([0, 1]), packed([0, 2**31])
     ('AAAAAAEAAAA=', ['0', '2147483648'])
@@ -282,8 +286,5 @@ def _axis(axis: Axis) -> dict[str, Any]:
 def _digits(subject: Subject, k: int, count: int) -> list[str]:
     """The digits of the first indices of a mode of a tiled array, the slowest first."""
     digits = subject.digits[k] if subject.digits else ()
-    return (
-        [", ".join(f"{d.role} {i // d.place % d.extent}" for d in reversed(digits)) for i in range(count)]
-        if digits
-        else []
-    )
+    texts = (", ".join(f"{d.role} {i // d.place % d.extent}" for d in reversed(digits)) for i in range(count))
+    return [*texts] if digits else []

@@ -10,25 +10,24 @@ from typing import Any
 from ... import viz
 from ...core.errors import RangeError
 from ...core.int_tuple import modes_of
-from ...viz.drawable import LIMIT, Subject, view
+from ...viz.drawable import LIMIT, Subject
 from ...viz.kernels import KINDS
 from .accesses import counted
-from .figures import by_index, kernel_rule, rule_of
+from .figures import by_index, coordinates, kernel_rule, rule_of, view_of
 from .grammar import read
 from .operations import Program
 from .question import Question
 from .tilings import subjects
 from .views import threads_scene
 
-#: format -> its file's ending, and its type.
-FORMATS = {
-    "svg": (".svg", "image/svg+xml"),
-    "html": (".html", "text/html"),
-    "tikz": (".tex", "application/x-tex"),
-    "txt": (".txt", "text/plain"),
-    "csv": (".csv", "text/csv"),
+#: format -> its file's ending, its type, and what prints a scene so.
+FORMATS: dict[str, tuple[str, str, Callable[[viz.Scene], str] | None]] = {
+    "svg": (".svg", "image/svg+xml", viz.svg),
+    "html": (".html", "text/html", viz.html),
+    "tikz": (".tex", "application/x-tex", viz.tikz),
+    "txt": (".txt", "text/plain", viz.text),
+    "csv": (".csv", "text/csv", None),
 }
-_PRINTED: dict[str, Callable[[viz.Scene], str]] = {"svg": viz.svg, "html": viz.html, "tikz": viz.tikz, "txt": viz.text}
 
 
 def file(question: Question) -> dict[str, Any]:
@@ -40,9 +39,9 @@ def file(question: Question) -> dict[str, Any]:
     """
     if question.format not in FORMATS:
         raise RangeError(f"the format {question.format:.20}", f"one of {', '.join(FORMATS)}", "write svg")
-    ending, kind = FORMATS[question.format]
+    ending, kind, printed = FORMATS[question.format]
     program = read(question.text)
-    text = _table(program) if question.format == "csv" else _PRINTED[question.format](_scene(question, program))
+    text = _table(program) if printed is None else printed(_scene(question, program))
     return {"name": f"layout{ending}", "type": kind, "text": text}
 
 
@@ -73,25 +72,14 @@ def _table(program: Program) -> str:
 
 
 def _letters(subject: Subject) -> list[str]:
-    rank = len(_modes(subject))
+    rank = len(modes_of(subject.layout.shape))
     return [*"ijklmn"[:rank]] if rank <= 6 else [f"i{k}" for k in range(rank)]
 
 
 def _rows(subject: Subject) -> list[list[Any]]:
-    seen = view(subject, (0, 1) if len(_modes(subject)) > 1 else (-1, 0), LIMIT)
+    seen = view_of(subject)
     if not seen.is_whole:
-        raise RangeError(
-            f"a table of {' x '.join(map(str, seen.extents))} coordinates", f"{LIMIT} at most", "take a tile"
-        )
-    rows = []
-    for index, value in enumerate(by_index(seen.values, seen.shape)):
-        rest, coord = index, []
-        for n in seen.shape:
-            rest, c = divmod(rest, n)
-            coord.append(c)
-        rows.append([*coord, index, value])
-    return rows
-
-
-def _modes(subject: Subject) -> tuple[Any, ...]:
-    return tuple(modes_of(subject.layout.shape))
+        what = f"a table of {' x '.join(map(str, seen.extents))} coordinates"
+        raise RangeError(what, f"{LIMIT} at most", "take a tile")
+    values = zip(coordinates(seen.shape), by_index(seen.values, seen.shape))
+    return [[*coord, index, value] for index, (coord, value) in enumerate(values)]

@@ -1,5 +1,4 @@
-"""Expressions of layouts, read and worked out. The text is data: names are looked up in fixed tables, and
-nothing is evaluated.
+"""Expressions of layouts, read and worked out. The text is data: names come from fixed tables, nothing is evaluated.
 
     text       = statement { (";" | end of line) statement }
     statement  = [ name ( "=" | ":" ) ] item { "," item } | "#" name "=" attribute of Triton item = value | print
@@ -53,6 +52,7 @@ from .operations import (
     Term,
     constants,
     family,
+    given_python,
     in_order,
     is_free,
     module_of,
@@ -84,8 +84,7 @@ _FUNCTIONS = ("ceil", "min", "max")  # of expressions of sizes
 
 
 class Misread(TlaError, ValueError):
-    """The reason that a text has no value, and the place in it: the offset of the statement or call that is wrong, or
-    of the character."""
+    """The reason that a text has no value, and the offset of the statement, call or character that is wrong."""
 
     def __init__(self, error: TlaError, position: int) -> None:
         super().__init__(*error.reason)
@@ -118,26 +117,19 @@ def read(text: str, names: dict[str, Any] | None = None) -> Program:
 
 
 def _unclosed(text: str) -> ParseError | None:
-    """The fault in the brackets of a text: it goes before all else that is, for nothing behind one that is missing
-    reads right."""
+    """The fault in a text's brackets. It is told before any other: nothing behind a missing bracket reads right."""
     opened: list[int] = []
     for at, c in enumerate(text):
         if c in _CLOSING:
             opened.append(at)
         elif c in _CLOSING.values() and (not opened or _CLOSING[text[opened.pop()]] != c):
-            return ParseError(
-                text,
-                at,
-                f"{c!r} closes no bracket",
-                "a bracket that it closes",
-                f"leave {c!r} out, or open its bracket",
-            )
+            fix = f"leave {c!r} out, or open its bracket"
+            return ParseError(text, at, f"{c!r} closes no bracket", "a bracket that it closes", fix)
     if not 0 < len(opened) < MAX_DEPTH:
         return None
-    c = text[opened[-1]]
-    return ParseError(
-        text, opened[-1], f"{c!r} is never closed", f"its {_CLOSING[c]!r}", f"close the bracket with {_CLOSING[c]}"
-    )
+    c, closing = text[opened[-1]], _CLOSING[text[opened[-1]]]
+    fix = f"close the bracket with {closing}"
+    return ParseError(text, opened[-1], f"{c!r} is never closed", f"its {closing!r}", fix)
 
 
 class _Sizes(dict[str, Any]):
@@ -233,9 +225,8 @@ class _Reader(NotationReader):
 
     def term_of(self, value: object) -> Term:
         """The term of a value that was just read."""
-        return (
-            self.term if self.term.python and self.term.value is value else Term(value, _python(value), self.term.width)
-        )
+        is_whole = self.term.python and self.term.value is value
+        return self.term if is_whole else Term(value, _python(value), self.term.width)
 
     def printed(self) -> Term | None:
         """Read what CuTe, its DSL or a compiler printed, to the end of the statement; None where nothing of that is."""
@@ -249,9 +240,8 @@ class _Reader(NotationReader):
         if cpp.is_atom(text):
             self.go_to(self.at + len(text))
             return Term(gpu.atom(text), f"gpu.atom({text!r})")
-        if of_peer(text) is not None and (
-            not text.startswith("Layout(") or "IntTuple" in text
-        ):  # the page has a Layout(...) of its own
+        is_own = text.startswith("Layout(") and "IntTuple" not in text  # the page has a Layout(...) of its own
+        if of_peer(text) is not None and not is_own:
             value = self.part_from(self.at, lambda: tla.parse(text))
             self.go_to(self.at + len(text))
             return Term(_limited(value), f"parse({text!r})")
@@ -260,9 +250,8 @@ class _Reader(NotationReader):
         sizes = dict[int, Term]()
 
         def ask(size: Unknown) -> Any:
-            term = (
-                self.names[size.name]._replace(python=size.name) if size.name in self.names else self.unknown_size(size)
-            )
+            own = self.names.get(size.name)
+            term = self.unknown_size(size) if own is None else own._replace(python=size.name)
             sizes[int(size.name[1:])] = term
             return term.value
 
@@ -270,9 +259,8 @@ class _Reader(NotationReader):
         value = self.part_from(self.at, reader.printed)
         self.go_to(self.at + len(text))
         names = f", symbols=[{', '.join(sizes[k].python for k in sorted(sizes))}]" if sizes else ""
-        return Term(
-            _limited(value), f"parse({text!r}{names})", element_width(*reader.widths) if reader.widths else None
-        )
+        width = element_width(*reader.widths) if reader.widths else None
+        return Term(_limited(value), f"parse({text!r}{names})", width)
 
     def unknown_size(self, size: Unknown) -> Term:
         """The stand-in for a size that a print does not tell."""
@@ -281,8 +269,7 @@ class _Reader(NotationReader):
         return Term(value, repr(value))
 
     def chain(self) -> Any:
-        """Parts with `o` between: with an offset between two a ComposedLayout, else a composition; the
-        last two first."""
+        """Parts with `o` between, the last two first: a ComposedLayout with an offset between, else a composition."""
         starts, parts = [self.at], [self.part(None)]
         if not self.at_o():
             return parts[0]
@@ -309,16 +296,14 @@ class _Reader(NotationReader):
         return self.token == "o" and self.ahead()[1] != "="
 
     def composed(self, outer: Term, inner: Term, text: str) -> Term:
-        """composition(outer, inner), as one of the calls; (0,4) o coordinates is a tensor of them, as the
-        DSL prints one."""
+        """composition(outer, inner), as a call; (0,4) o coordinates is a tensor of these, as the DSL has it."""
         if isinstance(outer.value, IntTuple) and isinstance(inner.value, AnyLayout):
-            python = f"parse('ArithTuple{outer.value} o {inner.value}')"
-            return Term(tla.parse(f"ArithTuple{outer.value} o {inner.value}"), python)
+            printed = f"ArithTuple{outer.value} o {inner.value}"
+            return Term(tla.parse(printed), f"parse('{printed}')")
         self.require_calls()
         first: Any = outer.value  # what is no layout composition refuses
-        result = Term(
-            _limited(tla.composition(first, inner.value)), f"composition({outer.python}, {inner.python})", outer.width
-        )
+        made = _limited(tla.composition(first, inner.value))
+        result = Term(made, f"composition({outer.python}, {inner.python})", outer.width)
         self.calls.append(Call("composition", text, (outer, inner), result))
         return result
 
@@ -365,9 +350,8 @@ class _Reader(NotationReader):
 
     def require_room(self) -> None:
         if len(self.asked) == MAX_SIZES:
-            raise RangeError(
-                f"more than {MAX_SIZES} sizes that are not known", "fewer", "give some a value, as in M = 4;"
-            )
+            what = f"more than {MAX_SIZES} sizes that are not known"
+            raise RangeError(what, "fewer", "give some a value, as in M = 4;")
 
     def tuple_of_values(self) -> Term:
         items = self.arguments("()")
@@ -381,12 +365,8 @@ class _Reader(NotationReader):
             made = IntTuple(*values)
             return Term(made, repr(made))
         require_depth((values,))
-        return Term(
-            _limited(values),
-            f"({', '.join(part.python for part in parts)}{',' * (len(parts) == 1)})",
-            None,
-            tuple(parts),
-        )
+        python = f"({', '.join(part.python for part in parts)}{',' * (len(parts) == 1)})"
+        return Term(_limited(values), python, parts=tuple(parts))
 
     def arguments(self, brackets: str) -> list[tuple[str, Term]]:
         """Values between commas, each with its name or ""."""
@@ -452,31 +432,25 @@ class _Reader(NotationReader):
                 raise
             what = f"{name}[...] with {len(arguments)} arguments"  # what stands in brackets decides how many
             raise RankError(what, "as many as it takes", f"write {name}[...](layout)") from None
-        python += (
-            f"({', '.join([*(x.python for x in arguments), *(f'{key}={x.python}' for key, x in options.items())])})"
-        )
-        width = width_of(
-            name, [x.value for x in brackets], next((w for x in arguments if (w := x.element_width)), None)
-        )
+        python += f"({given_python(arguments, options)})"
+        given_width = next((w for x in arguments if (w := x.element_width)), None)
+        width = width_of(name, [x.value for x in brackets], given_width)
         self.calls.append(Call(name, self.written[start : self.at].rstrip(), arguments, Term(value, python, width)))
         return self.calls[-1].result
 
     def read_back(self, start: int) -> Term:
-        """layout_of("i*ld + j", (64, 64), language="cuda"), where names of integers are values; or of a
-        table of offsets."""
+        """layout_of("i*ld + j", (64, 64), language="cuda"), names of integers are values; or of a table of offsets."""
         place = self.after
         given = self.listed("()", self.text_argument)
         self.began = start
         self.require_calls()
         terms, options = in_order("layout_of", tla.layout_of, given)
         quotes = index_text.QUOTED.search(self.written, place)
-        term = self.part_from(
-            quotes.start(2) if quotes else place, lambda: index_text.layout_term(terms, options, self.names)
-        )
-        self.calls.append(
-            Call("layout_of", self.written[start : self.at].rstrip(), terms, term._replace(value=_limited(term.value)))
-        )
-        return self.calls[-1].result
+        place = quotes.start(2) if quotes else place
+        term = self.part_from(place, lambda: index_text.layout_term(terms, options, self.names))
+        _limited(term.value)
+        self.calls.append(Call("layout_of", self.written[start : self.at].rstrip(), terms, term))
+        return term
 
     def text_argument(self) -> tuple[str, Term]:
         """An argument that may be a text in quotes; what stands in these is left as it is."""
@@ -505,11 +479,8 @@ class _Reader(NotationReader):
         if len(self.calls) == MAX_CALLS:
             raise RangeError(f"more than {MAX_CALLS} calls", "fewer", "look at a part of it")
         if time.monotonic() > self.until:
-            raise RangeError(
-                f"operations of more than {MAX_SECONDS:g} seconds before this one",
-                "fewer",
-                "give sizes values, or look at a part",
-            )
+            what = f"operations of more than {MAX_SECONDS:g} seconds before this one"
+            raise RangeError(what, "fewer", "give sizes values, or look at a part")
 
     def at_coordinate(self, name: str) -> Term:
         """The offset of a named layout at a coordinate; if that has a `_`, the layout of the modes under `_`."""
@@ -536,8 +507,7 @@ def _limited(value: object) -> Any:
 
 
 def _python(value: object) -> str:
-    """The Python of a value. RangeError where its symbols have factors that 64 bits do not hold:
-    parse refuses these."""
+    """The Python of a value. RangeError if its symbols have factors past 64 bits, which parse refuses."""
     text = str(value) if is_int(value) and not hasattr(value, "symbols") else repr(value)
     if any(int(digits) > INT64_MAX for digits in _DIGITS.findall(text)):
         raise RangeError(f"{shown(value)}", "integers that 64 bits hold", "use smaller ones")

@@ -11,7 +11,7 @@ from ...core.errors import RangeError
 from ...core.int_tuple import IntTuple, shown
 from ...core.ints import is_int
 from ...recovery.values import values_of
-from .operations import Term
+from .operations import Term, given_python
 
 #: A text in quotes: what it holds is left as it is.
 QUOTED = re.compile(r"(\"\"\"|\'\'\'|\"|\')(.*?)\1", re.DOTALL)
@@ -41,6 +41,5 @@ def layout_term(terms: tuple[Term, ...], options: Mapping[str, Term], names: Map
     else:
         fix = 'write layout_of("i*64 + j", (64, 64), language="c")'
         raise RangeError(f"layout_of of {shown(given)}", "an index expression in quotes, or a table of offsets", fix)
-    call = ", ".join([*(x.python for x in terms), *(f"{key}={x.python}" for key, x in keywords.items())])
     value = tla.layout_of(given, *(x.value for x in others), **{key: x.value for key, x in keywords.items()})
-    return Term(value, f"layout_of({call})")
+    return Term(value, f"layout_of({given_python(terms, keywords)})")

@@ -80,9 +80,8 @@ CANONICAL = re.compile(r"Layout_((?:K|MN)_(?:INTER|SW32|SW64|SW128|SW128_32B))_A
 def constants() -> dict[str, Any]:
     """Element types, tags and the orders of strides by name: each stands for itself."""
     found: dict[str, Any] = {name: x for name, x in vars(element).items() if isinstance(x, element.Element)}
-    found |= {
-        name: x for name in ascend.__all__ if isinstance(x := getattr(ascend, name), (ascend.Element, ascend.Tag))
-    }
+    named = ((name, getattr(ascend, name)) for name in ascend.__all__)
+    found |= {name: x for name, x in named if isinstance(x, (ascend.Element, ascend.Tag))}
     return found | {"LayoutLeft": tla.LayoutLeft, "LayoutRight": tla.LayoutRight}
 
 
@@ -102,8 +101,7 @@ def module_of(name: str) -> str:
 
 
 def family(name: str) -> tuple[Any, str]:
-    """An atom or a layout of shared memory that has parameters in brackets, and its Python; None where nothing
-    has this name.
+    """An atom or a layout of shared memory with parameters in brackets, and its Python; None for an unknown name.
 
     >>> family("UniversalCopy")[1], family("Layout_K_SW128_Atom")[1], family("composition")[0]
     ('gpu.UniversalCopy', 'gpu.GMMA.K_SW128', None)
@@ -117,9 +115,8 @@ def family(name: str) -> tuple[Any, str]:
 
 def is_free(name: str) -> bool:
     """Whether a text may give a value to a name: it is none of the language's."""
-    return not (
-        name in constants() or name in ("o", "Sw", "CS", "print") or hasattr(tla, name) or keyword.iskeyword(name)
-    )
+    of_language = name in constants() or name in ("o", "Sw", "CS", "print")
+    return not (of_language or hasattr(tla, name) or keyword.iskeyword(name))
 
 
 class Term(NamedTuple):
@@ -186,7 +183,9 @@ def width_of(name: str, brackets: list[Any], given: Width | None) -> Width | Non
     return Width(bits, f"{name} of {given.said}") if given and bits else None
 
 
-def in_order(name: str, operation: Any, given: list[tuple[str, Term]]) -> tuple[tuple[Term, ...], dict[str, Term]]:
+def in_order(
+    name: str, operation: Callable[..., Any], given: list[tuple[str, Term]]
+) -> tuple[tuple[Term, ...], dict[str, Term]]:
     """The arguments by place, those with names too where they have one, and the others by name."""
     signature = inspect.signature(operation)
     names = [key for key, _x in given if key]
@@ -198,6 +197,11 @@ def in_order(name: str, operation: Any, given: list[tuple[str, Term]]) -> tuple[
         usage = f"{name}({', '.join(map(str, signature.parameters.values()))})".replace("'", "")
         raise RankError(f"{name} with {len(given)} arguments: {error}", usage, "give these arguments") from None
     return bound.args, bound.kwargs
+
+
+def given_python(arguments: tuple[Term, ...], options: Mapping[str, Term]) -> str:
+    """The Python of a call's arguments."""
+    return ", ".join([*(x.python for x in arguments), *(f"{key}={x.python}" for key, x in options.items())])
 
 
 def drawn(value: object) -> tuple[Any, ...]:

@@ -1,5 +1,4 @@
-"""Statements that other systems print or write: Triton's types, Gluon's classes, Mosaic's layouts, CuTe's
-tiled MMAs and copies.
+"""Statements of other systems: Triton's types, Gluon's classes, Mosaic's layouts, CuTe's tiled MMAs and copies.
 
     statement = Triton's type or attribute | Gluon's class "(" arguments ")" | Mosaic GPU's attribute, class or name
               | "memref<" ... ">" of Mosaic | CuTe's print of a TiledMMA, a TiledCopy or an atom, in several lines
@@ -25,12 +24,8 @@ if TYPE_CHECKING:
     from ...linear import mosaic, triton
 else:
     inspect = OnDemand("inspect")
-    gpu, xla, mosaic, triton = (
-        OnDemand("tla.gpu"),
-        OnDemand("tla.xla"),
-        OnDemand("tla.linear.mosaic"),
-        OnDemand("tla.linear.triton"),
-    )
+    gpu, xla = OnDemand("tla.gpu"), OnDemand("tla.xla")
+    mosaic, triton = OnDemand("tla.linear.mosaic"), OnDemand("tla.linear.triton")
 
 #: Gluon's classes.
 GLUON = """AMDMFMALayout AMDWMMALayout BlockedLayout DistributedLinearLayout DotOperandLayout NVMMADistributedLayout
@@ -54,8 +49,7 @@ _ATOM = re.compile(
 
 
 def length(text: str) -> int:
-    """The number of characters, from the start of a text, that are a statement of another system; 0 where
-    it begins with none.
+    """The number of characters of the statement of another system that a text begins with; 0 for none.
 
     >>> length("BlockedLayout([1], [32], [1], [0]); 4:1"), length("4:1")
     (34, 0)
@@ -125,8 +119,7 @@ def _without_modules(text: str) -> str:
 
 
 class _Gluon(Reader):
-    """A layout of Gluon's as Python writes it: a class and its arguments; these are integers, booleans, None,
-    lists and layouts."""
+    """A layout of Gluon's as Python writes it: a class of integers, booleans, None, lists and layouts."""
 
     tokens = r"-?[0-9]+|[A-Za-z_][A-Za-z0-9_]*|[][(),=.]"
     noun, example = "a layout of Gluon's", "write BlockedLayout([1, 4], [4, 8], [4, 1], [1, 0])"
@@ -140,12 +133,11 @@ class _Gluon(Reader):
             self.unexpected(f"one of {', '.join(GLUON)}")
         kind = getattr(triton, self.next())
         given = self.listed("()", self.argument)
+        signature, named = inspect.signature(kind), {name: x for name, x in given if name}
         try:
-            bound = inspect.signature(kind).bind(
-                *(x for name, x in given if not name), **{name: x for name, x in given if name}
-            )
+            bound = signature.bind(*(x for name, x in given if not name), **named)
         except TypeError as error:
-            usage = str(inspect.signature(kind)).replace("'", "").partition(" ->")[0]
+            usage = str(signature).replace("'", "").partition(" ->")[0]
             raise RankError(f"{kind.__name__}: {error}", f"{kind.__name__}{usage}", "give these arguments") from None
         return kind(*bound.args, **bound.kwargs)
 

@@ -23,10 +23,7 @@ def report(question: Question) -> dict[str, Any]:
     """
     memory = xla.memory(io.BytesIO(question.text.encode()))
     if not memory.peak:
-        raise RangeError(
-            "a program in which nothing takes memory",
-            "one with arrays",
-            "take the text after optimizations, with a schedule",
-        )
+        what, fix = "a program in which nothing takes memory", "take the text after optimizations, with a schedule"
+        raise RangeError(what, "one with arrays", fix)
     text = as_html(memory, min(memory.peak), "Memory of a program")
     return {"name": "report.html", "type": "text/html", "text": text}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...core.errors import LeafTypeError
 
@@ -34,18 +34,14 @@ class Question(NamedTuple):
     format: str = "svg"
 
     @classmethod
-    def of(cls, asked: Any) -> Question:
+    def of(cls, asked: object) -> Question:
         """The question of a JSON object; LeafTypeError for anything else."""
         if not isinstance(asked, dict) or "text" not in asked or not {*asked} <= {*cls._fields}:
-            raise LeafTypeError(
-                "a question without a text, or with another field",
-                f"an object of {', '.join(cls._fields)}",
-                "give its text",
-            )
+            what = "a question without a text, or with another field"
+            raise LeafTypeError(what, f"an object of {', '.join(cls._fields)}", "give its text")
         found = cls(**{name: x for name, x in asked.items() if x is not None})
         texts = (x for name, x in found._asdict().items() if name != "bits")
         if not all(isinstance(x, str) for x in texts) or type(found.bits) not in (int, type(None)):
-            raise LeafTypeError(
-                "a question whose fields are no texts", "texts, and an integer for bits", "give them as such"
-            )
+            what = "a question whose fields are no texts"
+            raise LeafTypeError(what, "texts, and an integer for bits", "give them as such")
         return found._replace(access=found.access.strip(), tile=found.tile.strip())

@@ -1,5 +1,4 @@
-"""The server of the page: on loopback only, for its own page only. It reads the files of the page once,
-and evaluates nothing."""
+"""The server of the page, on loopback and for its own page only. It reads the page's files once, evaluates nothing."""
 
 from __future__ import annotations
 
@@ -32,18 +31,8 @@ MAX_BODY, TIMEOUT = 2**16, 10.0
 MAX_PROGRAM = 2**25
 
 #: The scripts of the page, in the order in which they run.
-SCRIPTS = (
-    "dom.js",
-    "grid.js",
-    "cells.js",
-    "ask.js",
-    "words.js",
-    "access.js",
-    "panels.js",
-    "main.js",
-    "program.js",
-    "expression.js",
-)
+_SCRIPTS = "dom grid cells ask words access panels main program expression"
+SCRIPTS = tuple(f"{name}.js" for name in _SCRIPTS.split())
 #: path -> a file of the page, and its type
 _FILES = {"/": ("page.html", "text/html"), "/page.css": ("page.css", "text/css")} | {
     f"/{x}": (x, "text/javascript") for x in SCRIPTS
@@ -70,10 +59,8 @@ def serve(port: int, expression: str, opens: bool, tell: Callable[[str], None]) 
     with Server(port) as server:
         url = server.url(expression)
         tell(url)
-        if opens:
-            threading.Thread(
-                target=webbrowser.open, args=(url,), daemon=True
-            ).start()  # one of a terminal opens the page and waits
+        if opens:  # a browser of a terminal opens the page and waits
+            threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
         server.serve_forever()
 
 
@@ -199,9 +186,8 @@ class _Handler(BaseHTTPRequestHandler):
         host, origins, sites = (self.headers.get_all(name, []) for name in ("Host", "Origin", "Sec-Fetch-Site"))
         if len(host) != 1 or host[0].lower() not in self.server.hosts or any(x != f"http://{host[0]}" for x in origins):
             return False
-        opens = (
-            self.path == "/" and self.headers.get("Sec-Fetch-Mode") == "navigate"
-        )  # a link to the page may be anywhere
+        # a link to the page may be anywhere
+        opens = self.path == "/" and self.headers.get("Sec-Fetch-Mode") == "navigate"
         return opens or all(x in ("same-origin", "none") for x in sites)
 
     def _send(self, status: HTTPStatus, body: bytes, kind: str) -> None:

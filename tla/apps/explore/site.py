@@ -1,5 +1,4 @@
-"""The page as a folder of files for any web server: the same page, whose answers Python in the
-browser makes (Pyodide)."""
+"""The page as a folder of files for any web server: Python in the browser makes the answers (Pyodide)."""
 
 from __future__ import annotations
 
@@ -20,17 +19,14 @@ from .answer import as_json
 from .server import SCRIPTS
 
 #: The files of npm's package pyodide that the page loads, and the version that the page is tested with.
-PYODIDE, VERSION = (
-    ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"),
-    "314.0.7",
-)
+PYODIDE = "pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"
+VERSION = "314.0.7"
 _SITE = "engine.js", "worker.js", "service.js"
 _SCRIPT, _BEFORE = '<script src="dom.js" defer></script>', '<meta charset="utf-8">'
 #: The policy of the page: all is from its folder. Of a plain folder no header can say it.
 POLICY = (
-    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; worker-src "
-    "'self'; img-src data:; "
-    "base-uri 'none'; form-action 'none'"
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; "
+    "worker-src 'self'; img-src data:; base-uri 'none'; form-action 'none'"
 )
 #: The text that is drawn while nothing is typed.
 _FIRST = re.compile(r'placeholder="([^"]*:[^"]*)"')
@@ -68,23 +64,20 @@ def build(folder: Path, pyodide: Path) -> list[str]:
         "view": "offsets",
         "tile": "",
     }
-    (folder / "first.json").write_text(
-        json.dumps({"question": asked, "answer": json.loads(as_json("/answer", asked))}), "utf-8"
-    )
-    first = [*(f"pyodide/{name}" for name in PYODIDE if not name.endswith("js")), "tla.zip"]
-    (folder / "sizes.json").write_text(json.dumps({name: (folder / name).stat().st_size for name in first}))
+    first = {"question": asked, "answer": json.loads(as_json("/answer", asked))}
+    (folder / "first.json").write_text(json.dumps(first), "utf-8")
+    large = [*(f"pyodide/{name}" for name in PYODIDE if not name.endswith("js")), "tla.zip"]
+    (folder / "sizes.json").write_text(json.dumps({name: (folder / name).stat().st_size for name in large}))
     _write_service(folder, here.joinpath(f"browser/{_SITE[-1]}").read_text("utf-8"))
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
 def _write_service(folder: Path, script: str) -> None:
     """Write the service worker, with the names of all files that it keeps, and the version of what is in them."""
-    names = sorted(
-        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file() and path.name != _SITE[-1]
-    )
-    version = hashlib.sha256(
-        b"".join(hashlib.sha256((folder / name).read_bytes()).digest() for name in names)
-    ).hexdigest()[:16]
+    kept = (path for path in folder.rglob("*") if path.is_file() and path.name != _SITE[-1])
+    names = sorted(path.relative_to(folder).as_posix() for path in kept)
+    contents = b"".join(hashlib.sha256((folder / name).read_bytes()).digest() for name in names)
+    version = hashlib.sha256(contents).hexdigest()[:16]
     text = script.replace('"VERSION"', json.dumps(version)).replace('["FILES"]', json.dumps(["./", *names]))
     (folder / _SITE[-1]).write_text(text, "utf-8")
 
@@ -92,9 +85,8 @@ def _write_service(folder: Path, script: str) -> None:
 def _page(text: str) -> str:
     """The page with its policy, and with what answers it."""
     policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-    return text.replace(_BEFORE, f"{_BEFORE}\n{policy}").replace(
-        _SCRIPT, f'<script src="engine.js" defer></script>\n{_SCRIPT}'
-    )
+    engine = '<script src="engine.js" defer></script>'
+    return text.replace(_BEFORE, f"{_BEFORE}\n{policy}").replace(_SCRIPT, f"{engine}\n{_SCRIPT}")
 
 
 def _of_tla() -> Iterable[tuple[str, bytes]]:

@@ -107,10 +107,8 @@ def of_law(call: Call) -> tuple[Call, ...]:
 
 def _names(call: Call) -> tuple[str, str]:
     """Names of the first two arguments in the law: the names that the text gave them, else A and B."""
-    given = [x.python if x.python.isidentifier() and x.python not in _LAW_NAMES else "" for x in call.arguments[:2]] + [
-        "",
-        "",
-    ]
+    names = [x.python for x in call.arguments[:2]]
+    given = [*(name if name.isidentifier() and name not in _LAW_NAMES else "" for name in names), "", ""]
     first = given[0] or ("A" if given[1] != "A" else "A0")
     return first, given[1] if given[1] and given[1] != first else ("B" if first != "B" else "B0")
 
@@ -131,10 +129,8 @@ def _tile_levels(shape: IntTupleLike) -> tuple[Call, ...]:
     """An XLA shape lowered with none of its tiles, with the first, and so on; the last is the call itself."""
     if not isinstance(shape, xla.ArrayShape) or shape.layout is None:
         return ()
-    cuts = [
-        shape._replace(layout=shape.layout._replace(tiles=shape.layout.tiles[:n]))
-        for n in range(len(shape.layout.tiles))
-    ]
+    layout = shape.layout
+    cuts = [shape._replace(layout=layout._replace(tiles=layout.tiles[:n])) for n in range(len(layout.tiles))]
     return tuple(Call("tiles", f"lower({cut})", (Term(cut, str(cut)),), Term(xla.lower(cut), "")) for cut in cuts)
 
 
@@ -147,27 +143,17 @@ def text_of(value: object) -> str:
 
 
 def _step(call: Call, depth: int) -> Worked:
-    result = call.result.value
-    why = (
-        summary(OPERATIONS[call.name]) if call.name in OPERATIONS else "The array with its first levels of tiles only."
-    )
+    known = call.name in OPERATIONS
+    why = summary(OPERATIONS[call.name]) if known else "The array with its first levels of tiles only."
     modes = tuple((str(a), str(b)) for a, b in _modes(call))
-    return Worked(
-        call.text,
-        depth,
-        why.replace("`", ""),
-        tuple(text_of(x.value) for x in call.arguments),
-        text_of(result),
-        modes,
-        _svg(call),
-    )
+    before, after = tuple(text_of(x.value) for x in call.arguments), text_of(call.result.value)
+    return Worked(call.text, depth, why.replace("`", ""), before, after, modes, _svg(call))
 
 
 def _svg(call: Call) -> str:
     """The picture of a result, beside the layout in whose memory it is; "" where it cannot be drawn."""
-    drawn = [
-        x.value for x in (*call.arguments[: call.name in (*IN_MEMORY.split(), *KEEPS_INDICES.split())], call.result)
-    ]
+    in_memory = call.name in (*IN_MEMORY.split(), *KEEPS_INDICES.split())
+    drawn = [x.value for x in (*call.arguments[:in_memory], call.result)]
     for rule in ("offset", "tile"):  # coordinates have no order
         try:
             return viz.svg(viz.draw(*drawn, color_by=rule, limit=LIMIT * len(drawn)))

@@ -1,5 +1,4 @@
-"""The tiles that a divide or a product made: of a result alone, whose extents may be split anywhere, these
-cannot be told."""
+"""The tiles that a divide or a product made. A result alone does not tell them: its extents may be split anywhere."""
 
 from __future__ import annotations
 
@@ -18,8 +17,7 @@ _ZIPPED = {"divide": zipped_divide, "product": zipped_product}
 
 
 def subjects(program: Program) -> tuple[Subject, ...]:
-    """The subjects drawn of a program's value: its layouts, with the width of their elements and the tiles
-    that a divide made.
+    """The subjects drawn of a program's value: its layouts, their elements' width, the tiles that a divide made.
 
     >>> from .grammar import read
     >>> [(str(s.element_width), s.tiling) for s in subjects(read("MakeLayout[half, zN](64, 64)"))]
@@ -72,12 +70,8 @@ def _logical(kind: str, result: Any, a: IntLike, b: IntLike) -> _Found:
 
 def _zipped(kind: str, result: Any, a: IntLike, b: object) -> _Found:
     """Mode 0 is the tile, and each index of the others another tile."""
-    tile = modes_of(result.shape)[0]
-    return (
-        (_size(tile), *(1,) * (len(modes_of(result.shape)) - 1)),
-        (),
-        _sizes(tile) if isinstance(b, tuple) else (_size(tile),),
-    )
+    tile, *others = modes_of(result.shape)
+    return (_size(tile), *(1 for _n in others)), (), _sizes(tile) if isinstance(b, tuple) else (_size(tile),)
 
 
 def _flat(kind: str, result: Any, a: Any, b: Any) -> _Found:

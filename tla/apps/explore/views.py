@@ -12,13 +12,21 @@ from ...core.int_tuple import modes_of, shown
 from ...core.ints import known
 from ...notation.text import parse
 from ...viz.colouring import BANKS, Paint, bank_colour
-from ...viz.colours import ink
-from ...viz.drawable import Subject, View, view
-from .figures import by_index, figures_of_scene, kernel_rule, packed, palette_of
+from ...viz.drawable import LIMIT, Subject, View
+from .figures import (
+    Place,
+    by_index,
+    by_threads,
+    coordinates,
+    figure,
+    kernel_rule,
+    packed,
+    palette_of,
+    plain_modes,
+    view_of,
+)
 from .question import Question
 
-#: No more slots of memory are drawn.
-LIMIT = 2**16
 #: Of an element of a line that no coordinate has.
 EMPTY = -1
 
@@ -34,14 +42,7 @@ def threads(question: Question, subject: Subject) -> dict[str, Any]:
     """
     tile = _tile(question.tile, subject)
     scene, rule = threads_scene(question, subject), kernel_rule(question.color_by)
-    said = {
-        "caption": scene.caption,
-        "legend": scene.legend,
-        "rule": rule,
-        "rules": ["thread", "value"],
-        "tile": f"{tile[0]},{tile[1]}",
-    }
-    return {"figures": figures_of_scene(scene), **said}
+    return by_threads(scene, rule) | {"tile": f"{tile[0]},{tile[1]}"}
 
 
 def threads_scene(question: Question, subject: Subject) -> viz.Scene:
@@ -73,8 +74,7 @@ def _tile(text: str, subject: Subject) -> tuple[int, int]:
 
 
 def memory(question: Question, subject: Subject) -> dict[str, Any]:
-    """The figure of memory in its physical order: a row is a line of all banks, a column an element in it; each
-    has who lies there.
+    """The figure of memory in its physical order: a row is a line of all banks, a column an element in it.
 
     >>> from tla import parse
     >>> from tla.viz.drawable import as_subject
@@ -85,26 +85,21 @@ def memory(question: Question, subject: Subject) -> dict[str, Any]:
     name = question.color_by if question.color_by in BANKS else "bank"
     banks, word = BANKS[name]
     element = subject.element_width
-    seen = view(subject, (0, 1) if len(modes_of(subject.layout.shape)) > 1 else (-1, 0), LIMIT)
+    seen = view_of(subject)
     if not seen.has_numbers:
-        raise LeafTypeError(
-            f"the memory of {shown(subject.layout)}", "offsets that are known", "give its symbols values first"
-        )
+        what = f"the memory of {shown(subject.layout)}"
+        raise LeafTypeError(what, "offsets that are known", "give its symbols values first")
     line = banks * word // element.bits
     if not line or banks * word % element.bits:
-        raise RangeError(
-            f"lines of {banks * word // 8} bytes of elements of {element}",
-            "whole elements",
-            "give the width of an element",
-        )
+        what = f"lines of {banks * word // 8} bytes of elements of {element}"
+        raise RangeError(what, "whole elements", "give the width of an element")
     offsets = by_index(seen.values, seen.shape)
     if min(offsets, default=0) < 0 or max(offsets, default=0) >= LIMIT:
-        raise RangeError(
-            f"memory from {min(offsets)} to {max(offsets)}", f"offsets from 0 to {LIMIT - 1}", "look at a smaller tile"
-        )
-    figure = _memory_figure(seen, offsets, line, max(1, word // element.bits))
+        what = f"memory from {min(offsets)} to {max(offsets)}"
+        raise RangeError(what, f"offsets from 0 to {LIMIT - 1}", "look at a smaller tile")
+    found = _memory_figure(seen, offsets, line, max(1, word // element.bits))
     caption = f"rows are lines of {banks} banks of {word // 8} bytes, elements of {element}"
-    return {"figures": [figure], "caption": caption, "legend": (), "rule": name, "rules": [*BANKS]}
+    return {"figures": [found], "caption": caption, "legend": (), "rule": name, "rules": [*BANKS]}
 
 
 def _memory_figure(seen: View, offsets: Any, line: int, per_bank: int) -> dict[str, Any]:
@@ -114,6 +109,7 @@ def _memory_figure(seen: View, offsets: Any, line: int, per_bank: int) -> dict[s
         slots[offset].append(index)
     paints = [Paint(bank_colour(k % line // per_bank)) if held else Paint() for k, held in enumerate(slots)]
     palette = palette_of(paints)
+    coords = [f"({','.join(map(str, coord))})" for coord in coordinates(seen.shape)]
     labels = [str(k // per_bank) if k % per_bank == 0 else "" for k in range(line)]
     borders = [int(k % per_bank == 0 and per_bank > 1) for k in range(line)]
     grid = {
@@ -122,29 +118,8 @@ def _memory_figure(seen: View, offsets: Any, line: int, per_bank: int) -> dict[s
         "rows": {"labels": [str(k * line) for k in range(lines)], "borders": [0] * lines},
         "columns": {"labels": labels, "borders": borders},
         "texts": packed([held[0] if held else EMPTY for held in slots]),
-        "shows": [_shown(held, seen.shape) for held in slots],
+        "shows": [f"{coords[x[0]]}{f'+{len(x) - 1}' if len(x) > 1 else ''}" if x else "" for x in slots],
         "fills": "".join(map(palette.__getitem__, paints)),
     }
-    return {
-        "title": f"memory of {seen.subject.title}",
-        "name": "",
-        "domain": "m",
-        "memory": "r",
-        "notes": (),
-        "axes": (1, 0),
-        "extents": [str(line), str(lines)],
-        "modes": [{"natural": [*map(str, range(n))], "digits": []} for n in (line, lines)],
-        "grids": [grid],
-        "palette": [[fill, ink(fill), mark] for fill, mark in palette],
-    }
-
-
-def _shown(held: list[int], shape: tuple[int, ...]) -> str:
-    """The coordinate that lies in a slot, and how many more do."""
-    if not held:
-        return ""
-    found, index = [], held[0]
-    for n in shape:
-        index, c = divmod(index, n)
-        found.append(str(c))
-    return f"({','.join(found)})" + (f"+{len(held) - 1}" if len(held) > 1 else "")
+    title, modes = f"memory of {seen.subject.title}", plain_modes((line, lines))
+    return figure(title, Place("", "m", "r"), (line, lines), modes, [grid], palette, axes=(1, 0))

@@ -1,5 +1,4 @@
-"""The words of the page's language, for its completion and its reference: operations with their signatures, atoms,
-tags, element types.
+"""The words of the page's language, for completion and reference: operations, atoms, tags, element types.
 
 The page finds a word by what it is called and by what it says: `m16n8k16` finds the instructions of that tile.
 """
@@ -90,12 +89,7 @@ def _atoms() -> Iterator[Word]:
         if isinstance(atom, gpu.MMAAtom):
             m, n, k = map(int, atom.shape_mnk)
             types = " ".join(dict.fromkeys(str(getattr(atom, f"val_{side}")) for side in "DABC"))
-            yield Word(
-                atom.name,
-                "atom",
-                atom.instruction,
-                f"{atom.arch}, {m} x {n} x {k}, {types}",
-                f"m{m}n{n}k{k} {m}x{n}x{k}",
-            )
+            what, also = f"{atom.arch}, {m} x {n} x {k}, {types}", f"m{m}n{n}k{k} {m}x{n}x{k}"
+            yield Word(atom.name, "atom", atom.instruction, what, also)
         else:
-            yield Word(atom.name, "atom", atom.instruction, f"{atom.arch}, a copy", "")
+            yield Word(atom.name, "atom", atom.instruction, f"{atom.arch}, a copy")

@@ -1,5 +1,4 @@
-"""Processes that make the answers of the page: what takes too long is ended with its process, whatever loop
-it is in."""
+"""Processes that make the answers of the page: an answer that takes too long is ended with its process."""
 
 from __future__ import annotations
 
@@ -23,8 +22,7 @@ _READY = b"ready\n"
 
 
 def work() -> None:
-    """Answer the questions on standard input, a line of JSON each, until there are no more; what is wrong is shown, and
-    the next asked."""
+    """Answer the questions on standard input, a line of JSON each. A refusal is an answer too."""
     sys.stdout.buffer.write(_READY)
     sys.stdout.buffer.flush()
     for line in sys.stdin.buffer:
@@ -38,10 +36,8 @@ class _Worker:
 
     def __init__(self) -> None:
         command = [sys.executable, "-c", _PROGRAM, json.dumps(sys.path)]
-        pipe = subprocess.PIPE
-        self._process = subprocess.Popen(
-            command, stdin=pipe, stdout=pipe, start_new_session=True
-        )  # Ctrl-C is for the server
+        pipe = subprocess.PIPE  # in a session of its own: Ctrl-C is for the server
+        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, start_new_session=True)
         self._started = False
         self.why: TlaError | None = None
 
@@ -62,13 +58,8 @@ class _Worker:
         if late.ident is not None:  # it was started
             late.join()  # so that `why` stays as it is
         if not found and self.why is None:
-            self.end(
-                RangeError(
-                    "an answer that ended its process",
-                    "one that takes less memory",
-                    "look at a part, or take smaller extents",
-                )
-            )
+            what, expected = "an answer that ended its process", "one that takes less memory"
+            self.end(RangeError(what, expected, "look at a part, or take smaller extents"))
         return found
 
     def end(self, why: TlaError) -> None:
@@ -88,11 +79,8 @@ class _Worker:
 
 
 def _late() -> TlaError:
-    return RangeError(
-        f"an answer of more than {MAX_SECONDS:g} seconds",
-        "less work",
-        "give sizes values, look at a part, or take smaller extents",
-    )
+    fix = "give sizes values, look at a part, or take smaller extents"
+    return RangeError(f"an answer of more than {MAX_SECONDS:g} seconds", "less work", fix)
 
 
 class Workers:
@@ -116,13 +104,9 @@ class Workers:
     @contextmanager
     def _taken(self) -> Iterator[_Worker]:
         with self._free:
-            if len(self._busy) >= MAX_AT_ONCE and not self._free.wait_for(
-                lambda: len(self._busy) < MAX_AT_ONCE, PATIENCE
-            ):
-                newer = f"{MAX_AT_ONCE} newer questions"
-                self._busy.pop(0).end(
-                    RangeError(f"an answer that made way for {newer}", "less work at once", "ask again")
-                )
+            if not self._free.wait_for(lambda: len(self._busy) < MAX_AT_ONCE, PATIENCE):
+                what = f"an answer that made way for {MAX_AT_ONCE} newer questions"
+                self._busy.pop(0).end(RangeError(what, "less work at once", "ask again"))
             worker = self._idle.pop() if self._idle else _Worker()
             self._busy.append(worker)
         try:

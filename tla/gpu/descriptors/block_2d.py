@@ -1,5 +1,4 @@
-"""Intel's 2D block loads, stores and prefetches: which shapes there are, of which memory, and which lane
-has which element.
+"""Intel's 2D block loads, stores and prefetches: their shapes, their memory, and which lane has which element.
 
 Source: cl_intel_subgroup_2d_block_io 1.1 and SPV_INTEL_2d_block_io: valid dimensions, restrictions, and who gets what.
 """
@@ -10,14 +9,14 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from ...core.element import Element
-from ...core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
+from ...core.errors import DivisibilityError, RangeError, RankError
 from ...core.int_tuple import rank, shown
 from ...core.ints import is_int, known
 from ...core.layout import Layout
 from ...core.questions import require
 from ...tensors.tensor import Tensor
 from ..instructions.atom import tv, tv_of
-from ..instructions.elements import element_of, require_number
+from ..instructions.elements import element_of, require_number, require_one_of
 
 LANES = 16
 #: Multiples of bytes: of the base, of a row's pitch; the least width and the most of width and height.
@@ -82,9 +81,8 @@ class Block2D:
     @property
     def name(self) -> str:
         """The function of OpenCL."""
-        return (
-            f"intel_sub_group_2d_block_{self.operation}_{self.element.bits}b_{self.rows}r{self.columns}x{self.count}c"
-        )
+        block = f"{self.element.bits}b_{self.rows}r{self.columns}x{self.count}c"
+        return f"intel_sub_group_2d_block_{self.operation}_{block}"
 
     @property
     def column_step(self) -> int:
@@ -93,26 +91,21 @@ class Block2D:
 
     @property
     def TV(self) -> Layout:
-        """(lane, value) -> index in the tile (rows, columns * count) in memory, the rows first; values in the
-        destination's order.
+        """(lane, value) -> index in the tile (rows, columns * count), rows first; values in the destination's order.
 
         RangeError for a prefetch, which has no destination, and where the extension leaves the order, or
         some lanes, undefined.
         """
-        blocks = (self.count, self.rows * self.columns)
+        blocks, what = (self.count, self.rows * self.columns), f"who holds what of {self.name}"
         if self.operation == "prefetch":
-            raise RangeError(f"who holds what of {self.name}", "a read or a write", "ask the read of the same shape")
+            raise RangeError(what, "a read or a write", "ask the read of the same shape")
         if self.operation == "read_transpose":
             if self.rows > LANES:
-                raise RangeError(
-                    f"who holds what of {self.name}", "16 rows: the order of two is not specified", "read 16 rows"
-                )
+                raise RangeError(what, "16 rows: the order of two is not specified", "read 16 rows")
             return tv((LANES, self.columns), (1, self.rows))
         if self.columns == 8:
             if self.rows == 1:
-                raise RangeError(
-                    f"who holds what of {self.name}", "2 rows or more: lanes 8 to 15 are undefined", "read 2 rows"
-                )
+                raise RangeError(what, "2 rows or more: lanes 8 to 15 are undefined", "read 2 rows")
             return tv_of([(8, self.rows), (2, 1)], [(self.rows // 2, 2), blocks])
         each = self.columns // LANES
         return tv_of([(LANES, each * self.rows)], [(each, self.rows), (self.rows, 1), blocks])
@@ -147,30 +140,22 @@ def block_2d(
     Source: cl_intel_subgroup_2d_block_io, "Restrictions" and "valid 2D block load and store dimensions".
     """
     element = element_of("block_2d(..., element=half)", gmem, element)
-    if not isinstance(operation, str) or operation not in SHAPES:
-        raise LeafTypeError(f"the block operation {shown(operation)}", f"one of {', '.join(SHAPES)}", "write 'read'")
+    require_one_of("the block operation", operation, SHAPES, "write 'read'")
     rows, columns, count = (require_number("a block's extent", n) for n in (rows, columns, count))
     _require_shape(operation, element, rows, columns, count)
     layout = gmem.layout if isinstance(gmem, Tensor) else gmem
     if not isinstance(layout, Layout) or rank(layout) != 2 or any(isinstance(m, tuple) for m in layout.shape):
-        raise RankError(
-            f"block_2d of {shown(layout)}",
-            "a matrix (rows, columns), each one mode",
-            "give the matrix that the blocks lie in",
-        )
+        fix = "give the matrix that the blocks lie in"
+        raise RankError(f"block_2d of {shown(layout)}", "a matrix (rows, columns), each one mode", fix)
     if known(layout.stride[1]) != 1:
         what = f"block_2d of {layout}: columns are {layout.stride[1]} apart"
         raise DivisibilityError(what, "1: row-major", "give the matrix transposed, and use read_transpose")
     memory = _memory(layout, element)
-    offset = gmem.offset if isinstance(gmem, Tensor) else 0
-    if not is_int(offset) or not require(
-        "divides", BASE_BYTES * 8, offset * element.bits, lambda: "block_2d: the first bit of the matrix"
-    ):
-        raise RangeError(
-            f"block_2d of a matrix at element {shown(offset)}",
-            f"a multiple of {BASE_BYTES} bytes",
-            "block from its start",
-        )
+    offset: Any = gmem.offset if isinstance(gmem, Tensor) else 0
+    first = "block_2d: the first bit of the matrix"
+    if not is_int(offset) or not require("divides", BASE_BYTES * 8, offset * element.bits, lambda: first):
+        what = f"block_2d of a matrix at element {shown(offset)}"
+        raise RangeError(what, f"a multiple of {BASE_BYTES} bytes", "block from its start")
     return Block2D(operation, element, rows, columns, count, memory)
 
 
@@ -195,33 +180,17 @@ def _memory(layout: Layout, element: Element) -> tuple[Any, Any, Any]:
     size = element.bits // 8
     height, columns = (n if known(n) is None else int(n) for n in layout.shape)
     pitch = layout.stride[0] if known(layout.stride[0]) is None else int(layout.stride[0])
-    width, pitch = columns * size, pitch * size
-    padded = -(-pitch // PITCH_BYTES) * PITCH_BYTES if known(pitch) is not None else f"a multiple of {PITCH_BYTES}"
-    _holds(
-        "<=",
-        LEAST_WIDTH,
-        width,
-        f"a width of {width} bytes",
-        f"{LEAST_WIDTH} or more",
-        "take a wider matrix, or scattered loads",
-    )
-    _holds("<=", width, MOST, f"a width of {width} bytes", "at most 2**24", "block a part of the matrix")
-    _holds(
-        "divides", max(4, size), width, f"a width of {width} bytes", f"a multiple of {max(4, size)}", "pad the columns"
-    )
-    _holds("<=", 1, height, f"a height of {height} rows", "1 or more", "leave out an empty matrix")
-    _holds("<=", height, MOST, f"a height of {height} rows", "at most 2**24", "block a part of the matrix")
-    _holds(
-        "<=", width, pitch, f"a pitch of {pitch} bytes", f"at least the width, {width}", "give rows that do not overlap"
-    )
-    _holds(
-        "divides",
-        PITCH_BYTES,
-        pitch,
-        f"a pitch of {pitch} bytes",
-        f"a multiple of {PITCH_BYTES}",
-        f"pad the rows to {padded} bytes",
-    )
+    width, pitch, unit = columns * size, pitch * size, max(4, size)
+    multiple, part = f"a multiple of {PITCH_BYTES}", "block a part of the matrix"
+    padded = -(-pitch // PITCH_BYTES) * PITCH_BYTES if known(pitch) is not None else multiple
+    wide, high, far = f"a width of {width} bytes", f"a height of {height} rows", f"a pitch of {pitch} bytes"
+    _holds("<=", LEAST_WIDTH, width, wide, f"{LEAST_WIDTH} or more", "take a wider matrix, or scattered loads")
+    _holds("<=", width, MOST, wide, "at most 2**24", part)
+    _holds("divides", unit, width, wide, f"a multiple of {unit}", "pad the columns")
+    _holds("<=", 1, height, high, "1 or more", "leave out an empty matrix")
+    _holds("<=", height, MOST, high, "at most 2**24", part)
+    _holds("<=", width, pitch, far, f"at least the width, {width}", "give rows that do not overlap")
+    _holds("divides", PITCH_BYTES, pitch, far, multiple, f"pad the rows to {padded} bytes")
     return width, height, pitch
 
 

@@ -1,5 +1,4 @@
-"""AMD's buffer resources: the 128 bits by which buffer loads and stores find a record, swizzled or not, derived
-from a layout.
+"""AMD's buffer resources, derived from a layout: the 128 bits by which buffer loads and stores find a record.
 
 A buffer is an array of records. Swizzled, each group of `index_stride` records is stored by elements of 4 bytes: the
 first element of every record of the group, then their second ones. So lanes that go through records read what
@@ -20,15 +19,15 @@ from typing import TYPE_CHECKING, Any
 from ...core.arrays import as_int64
 from ...core.conversions import modulo, over
 from ...core.coord import CoordLike, Offset
-from ...core.errors import DivisibilityError, LeafTypeError, RangeError, RankError, Unproven
-from ...core.int_tuple import product_each, rank, shown
+from ...core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
+from ...core.int_tuple import rank, shown
 from ...core.ints import known, static
 from ...core.layout import Layout
 from ...core.leaf_arithmetic import plus, times
 from ...tensors.offsets import offsets
 from ...tensors.tensor import Tensor
 from ..instructions.elements import element_of, require_number
-from .canonical import nearest
+from .canonical import known_extents, nearest
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -93,10 +92,8 @@ class BufferResource:
         if self.base % 4:
             raise RangeError(f"a buffer resource at byte {self.base}", "a multiple of 4", "align the buffer to 4 bytes")
         if self.index_stride and (not self.stride or self.stride % ELEMENT_BYTES):
-            what = f"a swizzled buffer resource with records of {self.stride} bytes"
-            raise RangeError(
-                what, f"a multiple of {ELEMENT_BYTES}", f"pad records to {max(4, -(-self.stride // 4) * 4)} bytes"
-            )
+            what, padded = f"a swizzled buffer resource with records of {self.stride} bytes", -(-self.stride // 4) * 4
+            raise RangeError(what, f"a multiple of {ELEMENT_BYTES}", f"pad records to {max(4, padded)} bytes")
 
     @property
     def bits(self) -> int:
@@ -113,8 +110,7 @@ class BufferResource:
         return w[0], w[1], w[2], w[3]
 
     def addresses(self, index: CoordLike, offset: CoordLike) -> Offset:
-        """The byte addresses of bytes `offset` of records `index`, by the rule of the ISA; integers or numpy
-        arrays of them.
+        """The addresses [bytes] of bytes `offset` of records `index`, by the ISA's rule; integers or numpy arrays.
 
         Source: the ISA manual of CDNA 3, "Buffer addressing".
         """
@@ -135,9 +131,8 @@ def _integers(x: object, np: Any) -> Any:
     except ValueError:
         array = np.asarray("")
     if array.dtype.kind not in "iu" or (array.size and not 0 <= int(array.min()) <= int(array.max()) < 1 << 32):
-        raise LeafTypeError(
-            f"addresses of {shown(x)}", "integers from 0 to 2**32 - 1", "count records and bytes from 0"
-        )
+        expected = "integers from 0 to 2**32 - 1"
+        raise LeafTypeError(f"addresses of {shown(x)}", expected, "count records and bytes from 0")
     return as_int64(array)
 
 
@@ -158,15 +153,11 @@ def read_buffer_resource(words: tuple[int, int, int, int]) -> BufferResource:
     bits = sum(w << 32 * i for i, w in enumerate(numbers))
     values = {field: bits >> low & (1 << count) - 1 for field, (low, count) in FIELDS.items()}
     group = INDEX_STRIDES[values["index_stride"]] if values["swizzle_enable"] else 0
-    found = (
-        BufferResource(values["base"], values["stride"], values["num_records"], group)
-        if values["base"] % 4 == 0
-        else None
-    )
-    if found is None or found.bits != bits:
-        raise RangeError(
-            f"the words {tuple(map(hex, numbers))} of a buffer resource", "the fields of words", "give resource.words"
-        )
+    base = values["base"] & ~3  # of whole words, as every resource has it
+    found = BufferResource(base, values["stride"], values["num_records"], group)
+    if found.bits != bits:
+        what = f"the words {tuple(map(hex, numbers))} of a buffer resource"
+        raise RangeError(what, "the fields of words", "give resource.words")
     return found
 
 
@@ -200,51 +191,34 @@ def buffer_resource(layout: Any, element: object = None, *, base: int = 0) -> Bu
     given = offsets(layout)
     size = element.bits // 8
     if not size:
-        raise LeafTypeError(
-            f"buffer_resource of {element}", "elements of 8 bits or more", "see the records as uint8: recast[uint8]"
-        )
-    found = nearest(
-        given, ((made, offsets(made[2])[:records, :count]) for made in _buffers(given, records, count, size))
-    )
+        fix = "see the records as uint8: recast[uint8]"
+        raise LeafTypeError(f"buffer_resource of {element}", "elements of 8 bits or more", fix)
+    buffers = _buffers(given, records, count, size)
+    found = nearest(given, ((made, offsets(made[2])[:records, :count]) for made in buffers))
     assert found is not None  # a buffer that is not swizzled
     (group, stride, closest), wanted, at = found
     if at is None:
         begin = require_number("the base of a buffer", base) + int(start)
         return BufferResource(begin, stride * size, records if stride else count * size, group)
-    raise DivisibilityError(
-        f"buffer_resource of {shown(layout)}: {at} lies at byte {int(given[at]) * size}",
-        f"byte {int(wanted[at]) * size}, as in {closest}",
-        f"swizzle records in groups of {', '.join(map(str, INDEX_STRIDES[:-1]))} or {INDEX_STRIDES[-1]}, or give them "
-        "one stride",
-    )
+    what = f"buffer_resource of {shown(layout)}: {at} lies at byte {int(given[at]) * size}"
+    fix = "swizzle records in groups of 8, 16, 32 or 64, or give them one stride"
+    raise DivisibilityError(what, f"byte {int(wanted[at]) * size}, as in {closest}", fix)
 
 
 def _extents(layout: Any) -> tuple[int, int]:
     """Records and the elements of one, known."""
+    what = f"buffer_resource of {shown(layout)}"
     if not isinstance(layout, Layout) or rank(layout) != 2:
-        raise RankError(
-            f"buffer_resource of {shown(layout)}", "two modes, (record, element)", "group its modes with group"
-        )
-    sizes = [known(n) for n in product_each(layout.shape)]
-    if None in sizes:
-        raise Unproven(
-            f"buffer_resource of {shown(layout)}",
-            "known extents and strides",
-            "give its symbols values: at(layout, N=128)",
-        )
-    records, count = (int(n) for n in sizes if n is not None)
+        raise RankError(what, "two modes, (record, element)", "group its modes with group")
+    records, count = known_extents(what, layout)
     if not 1 <= records * count <= MOST:
-        raise RangeError(
-            f"buffer_resource of {records} records of {count} elements",
-            f"1 to {MOST} elements",
-            "give the records of one tile",
-        )
+        what = f"buffer_resource of {records} records of {count} elements"
+        raise RangeError(what, f"1 to {MOST} elements", "give the records of one tile")
     return records, count
 
 
 def _buffers(given: npt.NDArray[Any], records: int, count: int, size: int) -> Iterator[tuple[int, int, Layout]]:
-    """The buffers whose records are as far apart as the given ones: records of a group, 0 for no swizzle; stride
-    [elements]; layout."""
+    """The buffers with the given distance of records: those of a group, 0 for no swizzle; stride [elements]; layout."""
     stride = int(given[1, 0]) - int(given[0, 0]) if records > 1 else count
     yield 0, stride, Layout((records, count), (stride, static(1)))
     each = ELEMENT_BYTES // size

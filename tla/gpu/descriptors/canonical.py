@@ -25,7 +25,7 @@ from ...core.layout import Layout
 from ...core.swizzle import Swizzle, make_swizzle
 from ...tensors.offsets import offsets
 from ...tensors.tensor import Tensor
-from ..instructions.atom import Major
+from ..instructions.atom import Major, tv
 from ..instructions.elements import as_element
 
 if TYPE_CHECKING:
@@ -87,14 +87,11 @@ class CanonicalAtom:
     def __getitem__(self, element: object) -> Any:
         bits = as_element(element).bits
         if UNIT_BITS % bits:
-            what = f"{self.name} of elements of {bits} bits"
-            raise DivisibilityError(
-                what, f"elements that fill {UNIT_BITS} bits", "take their 8-bit containers, as uint8"
-            )
-        row = static(self.mode.span * 8 // bits)
-        rows = static(self.mode.rows)
-        shape, stride = ((rows, row), (row, static(1))) if self.major is Major.K else ((row, rows), (static(1), row))
-        return swizzled(self.mode, bits, Layout(shape, stride))
+            what, expected = f"{self.name} of elements of {bits} bits", f"elements that fill {UNIT_BITS} bits"
+            raise DivisibilityError(what, expected, "take their 8-bit containers, as uint8")
+        row, rows = self.mode.span * 8 // bits, self.mode.rows
+        layout = tv((rows, row), (row, 1)) if self.major is Major.K else tv((row, rows), (1, row))
+        return swizzled(self.mode, bits, layout)
 
     def __repr__(self) -> str:
         return f"{self.family}.{self.name}"
@@ -155,9 +152,8 @@ def tile_to_mma_shape(atom: Any, shape: IntTree, order: IntTupleLike | None = No
     Source: CuTe `UMMA::tile_to_mma_shape`.
     """
     if not isinstance(shape, tuple) or len(shape) < 3 or not isinstance(shape[0], tuple) or len(shape[0]) != 2:
-        raise RankError(
-            f"tile_to_mma_shape of {shown(shape)}", "((MMA_M, MMA_K), M_MMAs, K_MMAs, ...)", "take partition_shape_A's"
-        )
+        expected = "((MMA_M, MMA_K), M_MMAs, K_MMAs, ...)"
+        raise RankError(f"tile_to_mma_shape of {shown(shape)}", expected, "take partition_shape_A's")
     (m, k), whole = shape[0], (*shape[1:],)
     extents = tuple(product_each((m, k)))
     full = ((extents[0], whole[0]), (extents[1], whole[1]), *whole[2:])
@@ -166,8 +162,7 @@ def tile_to_mma_shape(atom: Any, shape: IntTree, order: IntTupleLike | None = No
 
 
 class Swizzled(NamedTuple):
-    """A layout of shared memory taken apart: the mode of its swizzle, the offset before it, the layout inside
-    [elements]."""
+    """A layout of shared memory taken apart: its swizzle's mode, the offset before it, the layout inside [elements]."""
 
     mode: Mode
     offset: Any
@@ -175,8 +170,7 @@ class Swizzled(NamedTuple):
 
 
 def taken_apart(where: str, layout: object, element: Element) -> Swizzled:
-    """The swizzle mode, offset and inner layout of shared memory, a tensor or its layout; DivisibilityError if it has
-    another swizzle.
+    """The swizzle mode, offset and inner layout of shared memory or its tensor; DivisibilityError for another swizzle.
 
     where   what a message begins with
     """
@@ -184,9 +178,8 @@ def taken_apart(where: str, layout: object, element: Element) -> Swizzled:
     if isinstance(layout, Layout):
         return Swizzled(MODES["INTER"], _0, layout)
     if not isinstance(layout, ComposedLayout):
-        raise LeafTypeError(
-            f"a layout of shared memory: {type(layout).__name__}", "a layout, swizzled or not", "take tensor.layout"
-        )
+        what = f"a layout of shared memory: {type(layout).__name__}"
+        raise LeafTypeError(what, "a layout, swizzled or not", "take tensor.layout")
     if not isinstance(layout.inner, Layout) or isinstance(layout.outer, (Layout, ComposedLayout)):
         what = f"{where}{shown(layout)}: more than one swizzle over a layout"
         raise DivisibilityError(what, "Sw<B,M,S> o offset o layout", "leave one of the swizzles out")
@@ -196,9 +189,8 @@ def taken_apart(where: str, layout: object, element: Element) -> Swizzled:
             return Swizzled(mode, layout.offset, layout.inner)
     given = [f"Sw<{m.bits},{element_base(m, element.bits)},{m.shift}>" for m in MODES.values() if m.bits]
     expected = ", ".join(given[:-1]) + f" or {given[-1]}: no other is one of 32, 64 or 128 bytes"
-    raise DivisibilityError(
-        f"{where}the swizzle {swizzle} of elements of {element.bits} bits", expected, "take an atom of GMMA or UMMA"
-    )
+    what = f"{where}the swizzle {swizzle} of elements of {element.bits} bits"
+    raise DivisibilityError(what, expected, "take an atom of GMMA or UMMA")
 
 
 class Canonical(NamedTuple):
@@ -227,8 +219,7 @@ MOST = 1 << 21
 
 
 def canonical(layout: Any, element: Any) -> Canonical | Reason:
-    """The canonical layout of shared memory that a layout is: the atom that is repeated to its shape, and
-    in which order.
+    """The canonical layout of shared memory that a layout is: which atom is repeated to its shape, in which order.
 
     layout    a layout or tensor (MN, K) or (MN, K, stages) with known extents and strides, swizzled or not
     element   the element type
@@ -255,21 +246,14 @@ write tile_to_shape(GMMA.K_SW128[half], (_64,_64), (_1,_2))
     given = offsets(layout)
     found = nearest(given, _candidates(shape, element))
     if found is None:
-        least = product_each(GMMA.K_INTER[element].shape)
-        return Reason(
-            f"{shown(layout)}: an extent that no atom divides",
-            f"multiples of {shown(least)} at least",
-            "pad it to these",
-        )
+        what, least = f"{shown(layout)}: an extent that no atom divides", product_each(GMMA.K_INTER[element].shape)
+        return Reason(what, f"multiples of {shown(least)} at least", "pad it to these")
     closest, wanted, at = found
     if at is None:
         return closest
-    bytes_of = [f"{int(x[at]) * element.bits / 8:g}" for x in (given, wanted)]
-    return Reason(
-        f"{shown(layout)}: {at} lies at byte {bytes_of[0]}",
-        f"byte {bytes_of[1]}, as in {closest}",
-        f"write tile_to_shape({closest.atom}[{element}], {shown(tuple(map(static, shape)))}, {shown(closest.order)})",
-    )
+    own, other = (f"byte {int(x[at]) * element.bits / 8:g}" for x in (given, wanted))
+    fix = f"write tile_to_shape({closest.atom}[{element}], {shown(tuple(map(static, shape)))}, {shown(closest.order)})"
+    return Reason(f"{shown(layout)}: {at} lies at {own}", f"{other}, as in {closest}", fix)
 
 
 def _candidates(shape: tuple[int, ...], element: Element) -> Iterator[tuple[Canonical, npt.NDArray[Any]]]:
@@ -286,8 +270,7 @@ def _candidates(shape: tuple[int, ...], element: Element) -> Iterator[tuple[Cano
 def nearest(
     given: npt.NDArray[Any], candidates: Iterable[tuple[C, Any]]
 ) -> tuple[C, Any, tuple[int, ...] | None] | None:
-    """The candidate whose values agree with the given ones at the most coordinates, the first without a
-    difference if there is one.
+    """The candidate whose values agree with the given ones at the most coordinates; the first of those that are equal.
 
     Returns   the candidate, its values, the first coordinate that differs, the first mode fastest; None
               for no candidates
@@ -309,21 +292,20 @@ def nearest(
 
 def _known_shape(layout: Any) -> tuple[int, ...]:
     """The extents of a layout of shared memory, 2 or 3 known ones."""
+    what = f"canonical of {shown(layout)}"
     if not isinstance(layout, (Layout, ComposedLayout)):
-        raise LeafTypeError(f"canonical of {shown(layout)}", "a layout of shared memory", "take tensor.layout")
+        raise LeafTypeError(what, "a layout of shared memory", "take tensor.layout")
     if rank(layout) not in (2, 3):
-        raise RankError(
-            f"canonical of {shown(layout)}",
-            "two modes, (MN, K), or three with the stages",
-            "group its modes with group",
-        )
-    extents = tuple(n for n in map(known, product_each(layout.shape)) if n is not None)
-    if len(extents) < rank(layout):
-        raise Unproven(
-            f"canonical of {shown(layout)}", "known extents and strides", "give its symbols values: at(layout, N=128)"
-        )
+        raise RankError(what, "two modes, (MN, K), or three with the stages", "group its modes with group")
+    extents = known_extents(what, layout)
     if math.prod(extents) > MOST:
-        raise RangeError(
-            f"canonical of {shown(layout)}", f"at most {MOST} elements, 256 KiB", "take the layout of one buffer"
-        )
+        raise RangeError(what, f"at most {MOST} elements, 256 KiB", "take the layout of one buffer")
+    return extents
+
+
+def known_extents(what: str, layout: Layout | ComposedLayout) -> tuple[int, ...]:
+    """The extents of a layout's modes; Unproven where one is not known."""
+    extents = tuple(int(n) for n in map(known, product_each(layout.shape)) if n is not None)
+    if len(extents) < rank(layout):
+        raise Unproven(what, "known extents and strides", "give its symbols values: at(layout, N=128)")
     return extents

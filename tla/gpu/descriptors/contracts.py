@@ -67,8 +67,7 @@ class Contract(NamedTuple):
 
 
 def contracts(layout: object, element: object) -> list[Contract]:
-    """Every instruction that reads or writes memory in a form of its own, and whether it could take a layout (MN,
-    K) of it.
+    """Every instruction with a form of memory of its own, and whether it could take a layout (MN, K).
 
     layout    of one stage: a layout or tensor of two modes, static
     element   the element type
@@ -132,9 +131,8 @@ def _tcgen05_mma(major: Major, layout: object, element: Element) -> Descriptor:
     found = umma_descriptor(_tile(layout, 128, 2 * UNIT_BITS // element.bits), major, element)
     if major is Major.MN and element.bits == 32 and found.mode.name != "SW128_32B":
         what = f"tcgen05.mma of {element}, MN-major under {found.mode.name}"
-        raise RangeError(
-            what, "128 bytes in pieces of 32, for elements of 32 bits", f"tile UMMA.MN_SW128_32B[{element}]"
-        )
+        fix = f"tile UMMA.MN_SW128_32B[{element}]"
+        raise RangeError(what, "128 bytes in pieces of 32, for elements of 32 bits", fix)
     return found
 
 
@@ -145,18 +143,16 @@ def _require_major(name: str, majors: Callable[[Element], tuple[Major, ...]], ma
         raise LeafTypeError(f"{name} of {element}", f"one of {known}", "convert the elements first")
     if major not in has:
         both = ", ".join(e.name for e in CODES.values() if major in majors(e))
-        raise RangeError(
-            f"{name} of {element}, {major}-major", f"K-major: only {both} may lie the other way", "make K contiguous"
-        )
+        expected = f"K-major: only {both} may lie the other way"
+        raise RangeError(f"{name} of {element}, {major}-major", expected, "make K contiguous")
 
 
 def _tcgen05_cp(layout: object, element: Element) -> Descriptor:
     """The descriptor of 128 rows of 256 bits, which tcgen05.cp.128x256b brings to the data paths of tensor memory."""
     tile = _tile(layout, 128, 2 * UNIT_BITS // element.bits)
     if size(tile.layout[0]) != 128:
-        raise DivisibilityError(
-            f"tcgen05.cp.128x256b of {size(tile.layout[0])} rows", "128", "give a stage of 128 rows"
-        )
+        what = f"tcgen05.cp.128x256b of {size(tile.layout[0])} rows"
+        raise DivisibilityError(what, "128", "give a stage of 128 rows")
     return umma_descriptor(tile, "K", element)
 
 
@@ -165,10 +161,8 @@ def _operand_a(arch: str, layout: object, element: Element) -> OperandReads:
     known = [a for a in atoms(arch=arch, kind=MMAAtom) if a.blocks == 1]
     atom = next((a for a in known if a.val_A is element), None)
     if atom is None:
-        types = ", ".join(dict.fromkeys(a.val_A.name for a in known))
-        raise LeafTypeError(
-            f"a matrix instruction of {arch} for {element}", f"one of {types}", "convert the elements first"
-        )
+        what, types = f"a matrix instruction of {arch} for {element}", dict.fromkeys(a.val_A.name for a in known)
+        raise LeafTypeError(what, f"one of {', '.join(types)}", "convert the elements first")
     m, _n, k = map(int, atom.shape_mnk)
     return operand_reads(atom, "A", _tile(layout, m, k).layout)
 
@@ -186,8 +180,7 @@ def _transposed_rows(layout: object, element: Element) -> Any:
 
 
 def _rows_of_16_bytes(mode: int | None, layout: object, element: Element) -> Any:
-    """The layout of 16-byte units, where 16 bytes along a mode, or along any, lie together and at a multiple
-    of 16 bytes."""
+    """The layout of 16-byte units, if 16 bytes along a mode, or along any, lie together, at multiples of 16 bytes."""
     inner = taken_apart("", layout, element).inner
     reason = Reason("a layout of no modes", "two, (MN, K)", "give a stage")
     for i in range(rank(inner)) if mode is None else (mode,):

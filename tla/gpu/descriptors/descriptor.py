@@ -1,5 +1,4 @@
-"""Descriptors of shared memory: the 64 bits by which wgmma and tcgen05.mma find an operand's tile, and what
-they read by them.
+"""Descriptors of shared memory: the 64 bits by which wgmma and tcgen05.mma find a tile, and what they read.
 
 Source: the PTX manual, "Matrix descriptor format" of wgmma and of tcgen05; CuTe include/cute/arch/mma_sm90_desc.hpp,
 mma_sm100_desc.hpp.
@@ -92,13 +91,10 @@ class Descriptor:
     stride_byte_offset: int
 
     def __post_init__(self) -> None:
-        if not (
-            isinstance(self.generation, Generation) and isinstance(self.major, Major) and isinstance(self.mode, Mode)
-        ):
-            what = f"a Descriptor of {shown((self.generation, self.major, self.mode))}"
-            raise LeafTypeError(
-                what, "WGMMA or TCGEN05, a major and a swizzle mode", "write wgmma_descriptor(tile, 'K', half)"
-            )
+        given = self.generation, self.major, self.mode
+        if not all(map(isinstance, given, (Generation, Major, Mode))):
+            what, expected = f"a Descriptor of {shown(given)}", "WGMMA or TCGEN05, a major and a swizzle mode"
+            raise LeafTypeError(what, expected, "write wgmma_descriptor(tile, 'K', half)")
         if self.mode.name not in self.generation.codes:
             what = f"a descriptor of {self.generation.name} with the swizzle {self.mode.name}"
             raise RangeError(what, f"one of {', '.join(self.generation.codes)}", "use another swizzle")
@@ -140,16 +136,14 @@ class Descriptor:
     __index__ = __int__
 
     def advanced(self, units: int) -> Descriptor:
-        """The descriptor of a tile that begins `units` of 16 bytes further: the next step along K, as a
-        kernel adds it."""
+        """The descriptor of a tile `units` of 16 bytes further on: the next step along K, as a kernel adds it."""
         start = self.start_address + require_number("the step of a descriptor", units)
         if not 0 <= start < 1 << 14:
-            raise RangeError(
-                f"a tile at {start * 16} bytes", "less than 256 KiB", "advance by less than 256 KiB in all"
-            )
+            fix = "advance by less than 256 KiB in all"
+            raise RangeError(f"a tile at {start * 16} bytes", "less than 256 KiB", fix)
         return replace(self, start_address=start)
 
-    def addresses(self, shape: tuple[int, int], element: Any) -> Any:
+    def addresses(self, shape: tuple[int, int], element: object) -> Any:
         """The byte addresses that the hardware reads the elements (mn, k) of a tile from, in numpy.
 
         shape     (MN, K) [elements];  element  their type
@@ -160,19 +154,12 @@ class Descriptor:
         """
         import numpy as np
 
+        what = f"addresses of a tile of shape {shown(shape)}"
         if not isinstance(shape, tuple) or len(shape) != 2:
-            raise RankError(
-                f"addresses of a tile of shape {shown(shape)}",
-                "two extents, (MN, K)",
-                "write d.addresses((64, 16), half)",
-            )
+            raise RankError(what, "two extents, (MN, K)", "write d.addresses((64, 16), half)")
         extents = [require_number("an extent", n) for n in shape]
         if min(extents) < 0 or math.prod(extents) > MOST:
-            raise RangeError(
-                f"addresses of a tile of shape {shown(shape)}",
-                f"0 to {MOST} elements",
-                "give the tile of one instruction",
-            )
+            raise RangeError(what, f"0 to {MOST} elements", "give the tile of one instruction")
         bits, (mn, k) = as_element(element).bits, np.ogrid[tuple(map(slice, extents))]
         width, rows = self.mode.span // 16, self.mode.rows
         lbo, sbo = self.leading_byte_offset * 16, self.stride_byte_offset * 16
@@ -202,31 +189,19 @@ def read_descriptor(bits: int, major: object, generation: Generation = WGMMA) ->
     Source: the PTX manual, "Matrix descriptor format".
     """
     if not isinstance(generation, Generation):
-        raise LeafTypeError(
-            f"read_descriptor of {shown(generation)}",
-            "WGMMA or TCGEN05",
-            "take them from tla.gpu.descriptors.descriptor",
-        )
+        fix = "take them from tla.gpu.descriptors.descriptor"
+        raise LeafTypeError(f"read_descriptor of {shown(generation)}", "WGMMA or TCGEN05", fix)
     bits = require_number("the bits of a descriptor", bits)
     values = {field: bits >> low & ((1 << count) - 1) for field, (low, count) in generation.fields.items()}
     names = {code: name for name, code in generation.codes.items()}
     wrong = [f"{f} = {values[f]}" for f, n in generation.constants.items() if values[f] != n]
     rest = bits - sum(v << generation.fields[f][0] for f, v in values.items())
     if wrong or rest or values["layout_type"] not in names:
-        what = (
-            f"{bits:#x} for a descriptor of {generation.name}: "
-            f"{', '.join(wrong) or 'bits that no field has, or no swizzle mode'}"
-        )
+        why = ", ".join(wrong) or "bits that no field has, or no swizzle mode"
+        what = f"{bits:#x} for a descriptor of {generation.name}: {why}"
         raise RangeError(what, "the fields of the PTX manual", "give the 64 bits that the instruction takes")
-    mode = MODES[names[values["layout_type"]]]
-    return Descriptor(
-        generation,
-        as_major(major),
-        mode,
-        values["start_address"],
-        values["leading_byte_offset"],
-        values["stride_byte_offset"],
-    )
+    places = (values[field] for field in ("start_address", "leading_byte_offset", "stride_byte_offset"))
+    return Descriptor(generation, as_major(major), MODES[names[values["layout_type"]]], *places)
 
 
 def as_major(x: object) -> Major:

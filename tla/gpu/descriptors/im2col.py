@@ -1,5 +1,4 @@
-"""TMA of convolutions: pixels of an activation tensor as rows of a matrix, filter taps and channels as
-its columns (im2col).
+"""TMA of convolutions (im2col): pixels of activations are rows of a matrix, filter taps and channels its columns.
 
 The output pixels (q, p, z, n) are the rows; the column (c, s, r, t) of a row is the channel c of the input pixel
 (q * stride - padding + s * dilation, ...). A tap is one offset for all pixels of a copy, so that a copy has one tap.
@@ -76,8 +75,7 @@ class Im2colCopy:
     _boxes: tuple[tuple[int, int, int], ...]
 
     def boxes(self, m: int, k: Any) -> list[Im2colBox]:
-        """The instructions that fill a tile: rows m * tile[0] on, and of the tap the channels from (k's
-        first) * tile[1] on.
+        """The instructions that fill a tile: rows from m * tile[0] on, of a tap channels from (k's first) * tile[1] on.
 
         k   (channel tile, s, (r, (t))), or its number, the channel tile the fastest
         Raises RangeError past the rows or columns; LeafTypeError for sizes that are not known
@@ -91,27 +89,15 @@ class Im2colCopy:
         rows, columns = self.tma_tensor.layout.shape
         row = require_number("the tile of pixels", m) * self.tile[0]
         taps = tuple(require_number("an extent", n) for n in (ceil_div(columns[0], self.tile[1]), *columns[1:]))
-        at = (
-            tuple(idx2crd(k, taps))
-            if not isinstance(k, tuple) and 0 <= require_number("the tile of columns", k) < math.prod(taps)
-            else k
-        )
-        inside = (
-            isinstance(at, tuple)
-            and len(at) == len(taps)
-            and all(0 <= require_number("a tap", i) < n for i, n in zip(at, taps))
-        )
+        is_number = not isinstance(k, tuple) and 0 <= require_number("the tile of columns", k) < math.prod(taps)
+        at = tuple(idx2crd(k, taps)) if is_number else k
+        inside = isinstance(at, tuple) and len(at) == len(taps)
+        inside = inside and all(0 <= require_number("a tap", i) < n for i, n in zip(at, taps))
         if not 0 <= row < require_number("the pixels", size(rows)) or not inside:
-            what = f"the tile ({shown(m)}, {shown(k)})"
-            raise RangeError(
-                what,
-                f"tiles of pixels below {-(-int(size(rows)) // self.tile[0])}, columns below {taps}",
-                "count from 0",
-            )
-        return [
-            self._box(row + pixel, (at[0] * self.tile[1] + channel, *at[1:]), base)
-            for pixel, channel, base in self._boxes
-        ]
+            expected = f"tiles of pixels below {-(-int(size(rows)) // self.tile[0])}, columns below {taps}"
+            raise RangeError(f"the tile ({shown(m)}, {shown(k)})", expected, "count from 0")
+        first = at[0] * self.tile[1]
+        return [self._box(row + pixel, (first + channel, *at[1:]), base) for pixel, channel, base in self._boxes]
 
     def _box(self, row: int, column: tuple[int, ...], base: int) -> Im2colBox:
         view = self.tma_tensor
@@ -128,11 +114,10 @@ def make_im2col_copy(
     upper_padding: tuple[int, ...] = (),
     stride: tuple[int, ...] = (),
     dilation: tuple[int, ...] = (),
-    element: Any = None,
+    element: object = None,
     l2_promotion: str = "128B",
 ) -> Im2colCopy:
-    """The TMA load of a convolution's activations as a matrix: rows are output pixels, columns channels of
-    a filter tap.
+    """The TMA load of a convolution's activations as a matrix of output pixels by channels of filter taps.
 
     gmem           the activations ((w, (h, (d,)) n), c), a tensor or its layout, contiguous along c
     smem           the layout of one tile (pixels, channels) in shared memory, static, swizzled or not
@@ -162,10 +147,8 @@ def make_im2col_copy(
     count = len(extents) - 2
     taps = _per_axis("filter_size", filter_size, count, 1)
     steps_of, gaps = (_per_axis(name, x, count, 1, 1) for name, x in (("stride", stride), ("dilation", dilation)))
-    before, behind = (
-        _per_axis(name, x, count, 0, 0)
-        for name, x in (("lower_padding", lower_padding), ("upper_padding", upper_padding))
-    )
+    zeros = ("lower_padding", lower_padding), ("upper_padding", upper_padding)
+    before, behind = (_per_axis(name, x, count, 0, 0) for name, x in zeros)
     _require_taps(taps, gaps, count)
     parts = shared_of(where, smem, element)
     vectors, (channels, pixels) = _runs(parts.inner)
@@ -198,9 +181,8 @@ def _activations(layout: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         raise RankError(what, "((w, n), c), ((w, h, n), c) or ((w, h, d, n), c)", "group its modes, channels last")
     extents, steps = (tuple(x if known(x) is None else int(x) for x in (m[1], *m[0])) for m in (shape, layout.stride))
     if known(steps[0]) != 1:
-        raise DivisibilityError(
-            f"make_im2col_copy of {layout}: channels are {steps[0]} apart", "1", "store the channels last: NHWC"
-        )
+        what = f"make_im2col_copy of {layout}: channels are {steps[0]} apart"
+        raise DivisibilityError(what, "1", "store the channels last: NHWC")
     return extents, steps
 
 
@@ -229,16 +211,14 @@ def _require_taps(taps: tuple[int, ...], gaps: tuple[int, ...], count: int) -> N
 def _runs(smem: Layout) -> tuple[Layout, tuple[int, int]]:
     """The tile's coordinates, and how many channels and pixels follow on one another in shared memory: a box."""
     if rank(smem) != 2 or not smem.is_static:
-        raise RankError(
-            f"make_im2col_copy into {shown(smem)}", "a static tile (pixels, channels)", "tile GMMA.K_SW128[half] to it"
-        )
+        what = f"make_im2col_copy into {shown(smem)}"
+        raise RankError(what, "a static tile (pixels, channels)", "tile GMMA.K_SW128[half] to it")
     require_own_places("make_im2col_copy", smem)
     vectors = MakeIdentityLayout(Shape(*product_each(smem.shape)))
     runs = [(int(extent), e.path[0]) for extent, e in runs_of(vectors, smem)]
     if runs[0][1] != 1:
-        raise DivisibilityError(
-            f"make_im2col_copy into {smem}", "channels first, as in (_128,_64):(_64,_1)", "take a K-major atom"
-        )
+        expected = "channels first, as in (_128,_64):(_64,_1)"
+        raise DivisibilityError(f"make_im2col_copy into {smem}", expected, "take a K-major atom")
     channels, pixels = runs[0][0], next((n for n, mode in runs[1:2] if mode == 0), 1)
     if channels > MAX_BOX or pixels > MAX_PIXELS:
         what = f"make_im2col_copy: a box of {pixels} pixels and {channels} channels"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import shown
@@ -61,11 +60,8 @@ class InstructionDescriptor:
     def __getitem__(self, field: str) -> int:
         found = dict(self.fields)
         if not isinstance(field, str) or field not in found:
-            raise RangeError(
-                f"the field {shown(field)} of an instruction descriptor",
-                f"one of {', '.join(found)}",
-                "name one of these",
-            )
+            what = f"the field {shown(field)} of an instruction descriptor"
+            raise RangeError(what, f"one of {', '.join(found)}", "name one of these")
         return found[field]
 
     @property
@@ -81,7 +77,7 @@ class InstructionDescriptor:
 
 
 def instruction_descriptor(
-    atom: Any, *, a_negate: bool | None = None, b_negate: bool | None = None, saturate: bool | None = None
+    atom: MMAAtom, *, a_negate: bool | None = None, b_negate: bool | None = None, saturate: bool | None = None
 ) -> InstructionDescriptor:
     """The instruction descriptor of an atom of tcgen05.mma.
 
@@ -97,11 +93,8 @@ def instruction_descriptor(
     """
     kind = atom.kind if isinstance(atom, MMAAtom) else ""
     if kind not in FORMATS:
-        raise LeafTypeError(
-            f"instruction_descriptor of {shown(atom)}",
-            "an atom of tcgen05.mma",
-            "take SM100_MMA_F16BF16_SS[...] and its kin",
-        )
+        fix = "take SM100_MMA_F16BF16_SS[...] and its kin"
+        raise LeafTypeError(f"instruction_descriptor of {shown(atom)}", "an atom of tcgen05.mma", fix)
     own = atom.arithmetic
     negate_a, negate_b = _choice("a_negate", a_negate, own.negate_A), _choice("b_negate", b_negate, own.negate_B)
     saturates = _choice("saturate", saturate, own.saturate)

@@ -20,16 +20,16 @@ from ...access import Access, access
 from ...access.counting import Asked
 from ...access.memories import as_memory
 from ...core.arrays import as_int64
-from ...core.conversions import modulo, over
+from ...core.conversions import idx2crd, modulo, over
 from ...core.element import Element
 from ...core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, RankError, TlaError
-from ...core.int_tuple import product_each, shown
+from ...core.int_tuple import modes_of, product_each, shown
 from ...core.ints import known
 from ...core.layout import Layout
 from ...core.leaf_arithmetic import plus, times
 from ...tensors.offsets import offsets
 from ...tensors.tensor import Tensor
-from ..instructions.elements import element_of, require_number
+from ..instructions.elements import element_of, require_number, require_one_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -39,8 +39,7 @@ LANES, MOST = 64, 1 << 20
 
 
 class _Machine(NamedTuple):
-    """The widths of its loads [bits], the widest first, how they are called, the bytes of LDS, and the row that writes
-    are counted by."""
+    """The loads by their width [bits], the widest first, the bytes of LDS, and the memory that counts writes."""
 
     names: MappingProxyType[int, str]
     size: int
@@ -106,8 +105,7 @@ def loads_to_lds(
     threads: object = None,
     base: int = 0,
 ) -> LoadsToLds:
-    """The loads that fill a layout of LDS from global memory, without registers; refused with the first lane that would
-    write elsewhere.
+    """The loads that fill a layout of LDS from global memory without registers, or the first lane to write elsewhere.
 
     smem      the layout or tensor of the tile in LDS, static, swizzled or not
     element   the element type, where the tensor has no buffer
@@ -134,12 +132,9 @@ def loads_to_lds(
     """
     element = element_of("loads_to_lds(layout, half)", smem, element)
     layout, begin = (smem.layout, smem.offset) if isinstance(smem, Tensor) else (smem, 0)
-    start = (
-        require_number("where the tile begins in LDS", base)
-        + require_number("the tensor's offset", begin) * element.bits // 8
-    )
-    if not isinstance(arch, str) or arch not in _MACHINES:
-        raise LeafTypeError(f"loads_to_lds of {shown(arch)}", f"one of {', '.join(_MACHINES)}", 'write arch="gfx950"')
+    start = require_number("where the tile begins in LDS", base)
+    start += require_number("the tensor's offset", begin) * element.bits // 8
+    require_one_of("loads_to_lds of", arch, _MACHINES, 'write arch="gfx950"')
     tile = _Tile.of(layout, element, start, arch)
     count = require_number("waves", waves)
     if not 1 <= count <= 16:
@@ -161,9 +156,8 @@ def _widths(arch: str, width: int | None, element: Element) -> list[int]:
     has = _MACHINES[arch].names
     width = None if width is None else require_number("width", width)
     if width is not None and width not in has:
-        raise RangeError(
-            f"loads to LDS of {width} bits on {arch}", f"one of {', '.join(map(str, has))}", f"write width={max(has)}"
-        )
+        what = f"loads to LDS of {width} bits on {arch}"
+        raise RangeError(what, f"one of {', '.join(map(str, has))}", f"write width={max(has)}")
     found = [w for w in (has if width is None else (width,)) if w % element.bits == 0]
     if not found:
         what = f"loads to LDS of elements of {element.bits} bits on {arch}"
@@ -185,16 +179,12 @@ class _Tile(NamedTuple):
         import numpy as np
 
         extents = tuple(map(known, product_each(layout.shape))) if hasattr(layout, "shape") else ()
+        what = f"loads_to_lds of {shown(layout)}"
         if not extents or None in extents:
-            raise RankError(
-                f"loads_to_lds of {shown(layout)}",
-                "a layout of known extents",
-                "give its symbols values: at(layout, N=64)",
-            )
+            raise RankError(what, "a layout of known extents", "give its symbols values: at(layout, N=64)")
         if element.bits % 8:
-            raise LeafTypeError(
-                f"loads_to_lds of {element}", "elements of whole bytes", "see the tile as uint8: recast[uint8]"
-            )
+            fix = "see the tile as uint8: recast[uint8]"
+            raise LeafTypeError(f"loads_to_lds of {element}", "elements of whole bytes", fix)
         numbers = tuple(int(n) for n in extents if n is not None)
         if not 1 <= math.prod(numbers) <= MOST:
             raise RangeError(f"loads_to_lds of {math.prod(numbers)} elements", f"1 to {MOST}", "give one stage")
@@ -202,15 +192,10 @@ class _Tile(NamedTuple):
         size = _MACHINES[arch].size
         if places.min() < 0 or places.max() + element.bits // 8 > size:
             worst = int(places.min() if places.min() < 0 else places.max())
-            raise RangeError(
-                f"loads_to_lds: an element at byte {worst} of LDS", f"0 to {size - 1} on {arch}", "take a smaller stage"
-            )
+            far = f"loads_to_lds: an element at byte {worst} of LDS"
+            raise RangeError(far, f"0 to {size - 1} on {arch}", "take a smaller stage")
         if len(np.unique(places)) < len(places):
-            raise InjectivityError(
-                f"loads_to_lds of {shown(layout)}: two elements of one place",
-                "one each",
-                "give a stage without repeats",
-            )
+            raise InjectivityError(f"{what}: two elements of one place", "one each", "give a stage without repeats")
         return _Tile(layout, arch, element.bits, numbers, places)
 
     def in_order(self, width: int, waves: int) -> npt.NDArray[Any]:
@@ -219,11 +204,9 @@ class _Tile(NamedTuple):
 
         each, run = width // self.bits, LANES * width // self.bits
         if len(self.places) % (run * waves):
-            what = f"loads_to_lds of {len(self.places) * self.bits // 8} bytes"
-            size = run * waves * self.bits // 8
-            raise DivisibilityError(
-                what, f"a multiple of {size}: {waves} waves of {LANES} lanes of {width} bits", "give a larger stage"
-            )
+            what, size = f"loads_to_lds of {len(self.places) * self.bits // 8} bytes", run * waves * self.bits // 8
+            expected = f"a multiple of {size}: {waves} waves of {LANES} lanes of {width} bits"
+            raise DivisibilityError(what, expected, "give a larger stage")
         runs: npt.NDArray[Any] = np.argsort(self.places).reshape(-1, waves, LANES, each).swapaxes(0, 1)
         return runs
 
@@ -231,20 +214,13 @@ class _Tile(NamedTuple):
         """The elements that a (thread, value) layout says."""
         each = width // self.bits
         sizes = tuple(map(known, product_each(threads.shape))) if hasattr(threads, "shape") else ()
+        what = f"loads_to_lds by {shown(threads)}"
         if len(sizes) != 2 or None in sizes or (sizes[0] or 1) % LANES or (sizes[1] or 1) % each:
-            what = f"loads_to_lds by {shown(threads)}"
-            raise RankError(
-                what,
-                f"(thread, value), waves of {LANES} threads, {each} values a load",
-                "give a layout onto the tile's index",
-            )
+            expected = f"(thread, value), waves of {LANES} threads, {each} values a load"
+            raise RankError(what, expected, "give a layout onto the tile's index")
         table: Any = offsets(threads)
         if table.min() < 0 or table.max() >= len(self.places):
-            raise RangeError(
-                f"loads_to_lds by {shown(threads)}",
-                f"elements 0 to {len(self.places) - 1}",
-                "give a layout onto the tile",
-            )
+            raise RangeError(what, f"elements 0 to {len(self.places) - 1}", "give a layout onto the tile")
         found: npt.NDArray[Any] = table.reshape(-1, LANES, table.shape[1] // each, each).swapaxes(1, 2)
         return found
 
@@ -259,11 +235,8 @@ class _Tile(NamedTuple):
         wanted = starts[:, :, None, None] + np.arange(LANES)[:, None] * (width // 8) + np.arange(each) * size
         if (wrong := _first(at != wanted)) is not None:
             wave, _load, lane, _element = wrong
-            what = (
-                f"loads_to_lds of {shown(self.layout)}: lane {lane} of wave {wave} writes "
-                f"{self._coordinate(dealt[wrong])}"
-            )
-            what += f" to byte {int(wanted[wrong])}"
+            writes = f"lane {lane} of wave {wave} writes {self._coordinate(dealt[wrong])} to byte {int(wanted[wrong])}"
+            what = f"loads_to_lds of {shown(self.layout)}: {writes}"
             fix = f"pad behind whole runs of {LANES * width // 8} bytes only, or swizzle vectors of {width // 8} bytes"
             raise DivisibilityError(what, f"byte {int(at[wrong])}, where it lies", fix)
         if (odd := _first(starts % _ALIGNED[width] != 0)) is not None:
@@ -272,49 +245,34 @@ class _Tile(NamedTuple):
         missing = np.bincount(dealt.ravel(), minlength=len(self.places)) != 1
         if (index := _first(missing)) is not None:
             what = f"loads_to_lds: {self._coordinate(index[0])} is not loaded once"
-            raise InjectivityError(
-                what, "every element by one lane", "give the threads the whole tile, without repeats"
-            )
-        return LoadsToLds(
-            self.arch, width, mode, tuple(map(tuple, starts.tolist())), dealt, self._written(dealt, width)
-        )
+            fix = "give the threads the whole tile, without repeats"
+            raise InjectivityError(what, "every element by one lane", fix)
+        m0 = tuple(map(tuple, starts.tolist()))
+        return LoadsToLds(self.arch, width, mode, m0, dealt, self._written(dealt, width))
 
     def _along(self, dealt: npt.NDArray[Any], along: int | None) -> int:
         """The mode that the vectors go along, all of them, from a whole word of 4 bytes on."""
         steps = [math.prod(self.extents[:k]) for k in range(len(self.extents))]
         second, begin = (int(dealt[0, 0, 0, k]) for k in (1, 0))
-        mode = (
-            along
-            if along is not None
-            else next((k for k, d in enumerate(steps) if d == second - begin and self.extents[k] > 1), None)
-        )
+        found = next((k for k, d in enumerate(steps) if d == second - begin and self.extents[k] > 1), None)
+        mode = found if along is None else along
         if mode is None or not 0 <= require_number("along", mode) < len(steps):
-            what = (
-                f"loads_to_lds of {shown(self.layout)}: {self._coordinate(second)} is behind {self._coordinate(begin)}"
-            )
+            follows = f"{self._coordinate(second)} is behind {self._coordinate(begin)}"
+            what = f"loads_to_lds of {shown(self.layout)}: {follows}"
             raise DivisibilityError(what, "vectors along one mode", "swizzle whole vectors, or name the mode: along=0")
         start = modulo(over(dealt[..., 0], steps[mode]), self.extents[mode])
         count = dealt.shape[-1]
         inside = (modulo(times(start, self.bits), 32) == 0) & (plus(start, count) <= self.extents[mode])
         follows = (dealt == plus(dealt[..., :1], times(_range(count), steps[mode]))).all(-1)
         if (wrong := _first(~(inside & follows))) is not None:
-            what = (
-                f"loads_to_lds of {shown(self.layout)}: the {count} elements from "
-                f"{self._coordinate(int(dealt[wrong][0]))} on"
-            )
-            raise DivisibilityError(
-                what,
-                f"one after another along mode {mode}, from a whole word on",
-                "swizzle whole vectors, or load narrower ones",
-            )
+            what = f"loads_to_lds of {shown(self.layout)}: the {count} elements"
+            what += f" from {self._coordinate(dealt[wrong][0])} on"
+            expected = f"one after another along mode {mode}, from a whole word on"
+            raise DivisibilityError(what, expected, "swizzle whole vectors, or load narrower ones")
         return mode
 
-    def _coordinate(self, index: Any) -> tuple[int, ...]:
-        left, found = int(index), []
-        for n in self.extents:
-            left, rest = divmod(left, n)
-            found.append(rest)
-        return tuple(found)
+    def _coordinate(self, index: Any) -> tuple[Any, ...]:
+        return tuple(modes_of(idx2crd(int(index), self.extents)))
 
     def _written(self, dealt: npt.NDArray[Any], width: int) -> Access | None:
         """The writes to LDS, counted for what each lane has, in the order of waves, loads, lanes and elements."""

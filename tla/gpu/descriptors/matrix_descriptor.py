@@ -1,5 +1,4 @@
-"""Descriptors of tiles of shared memory, derived from their layout: LBO and SBO, or the first stride that is not
-canonical; of operands.
+"""Descriptors of tiles and operands, derived from their layout: LBO and SBO, or the first stride not canonical.
 
 In units of 16 bytes, T elements, a tile that a descriptor can say has one of these layouts, W being 1, 2, 4 or 8 units:
 
@@ -26,7 +25,7 @@ from ...core.leaf_arithmetic import add
 from ...core.profiles import congruent
 from ...core.questions import require
 from ...tensors.tensor import Tensor
-from ..instructions.atom import Major, MMAAtom
+from ..instructions.atom import Major, MMAAtom, beside
 from ..instructions.elements import element_of, require_number
 from .canonical import ROWS, UNIT_BITS, Mode, Swizzled, taken_apart
 from .descriptor import TCGEN05, WGMMA, Descriptor, Generation, as_major
@@ -114,9 +113,8 @@ def swizzled_parts(generation: Generation, where: str, layout: object, major: Ma
     """Shared memory taken apart; DivisibilityError for a swizzle that the generation's instructions do not read."""
     parts = taken_apart(f"{where}: ", layout, element)
     if parts.mode.name not in generation.codes or (parts.mode.name == "SW128_32B" and major is Major.K):
-        raise DivisibilityError(
-            f"{where}: {parts.mode.name}, {major}-major", f"one of {', '.join(generation.codes)}", "use another swizzle"
-        )
+        what = f"{where}: {parts.mode.name}, {major}-major"
+        raise DivisibilityError(what, f"one of {', '.join(generation.codes)}", "use another swizzle")
     return parts
 
 
@@ -147,23 +145,18 @@ def _start(where: str, tile: Any, mode: Mode, offset: IntLike, element: Element,
     outside = known(tile.offset) if isinstance(tile, Tensor) else 0
     inside = known(offset)
     if outside is None or inside is None:
-        raise Unproven(
-            f"{where}: a tile at {shown(offset)}",
-            "a start that is known",
-            "take the descriptor of tile 0, and advance it",
-        )
+        fix = "take the descriptor of tile 0, and advance it"
+        raise Unproven(f"{where}: a tile at {shown(offset)}", "a start that is known", fix)
     pattern = mode.pattern
     begin = require_number(f"{where}: the base", base) * 8 + outside * element.bits
     if begin % (pattern * 8):
         what = f"{where}: a buffer at byte {begin / 8:g} under {mode.name}"
-        raise RangeError(
-            what, f"a multiple of {pattern} bytes, the pattern of the swizzle", f"align the buffer to {pattern}"
-        )
+        expected = f"a multiple of {pattern} bytes, the pattern of the swizzle"
+        raise RangeError(what, expected, f"align the buffer to {pattern}")
     total = begin + inside * element.bits
     if total % UNIT_BITS:
-        raise RangeError(
-            f"{where}: a tile at byte {total / 8:g}", "a multiple of 16 bytes", "begin it at a whole core matrix"
-        )
+        what = f"{where}: a tile at byte {total / 8:g}"
+        raise RangeError(what, "a multiple of 16 bytes", "begin it at a whole core matrix")
     return total // UNIT_BITS
 
 
@@ -172,21 +165,16 @@ def _two_modes(where: str, inner: Layout) -> Layout:
     if rank(inner) == 1 and rank(inner[0]) == 2:  # both in one mode, as a partition's first mode is
         inner = inner[0]
     if rank(inner) != 2:
-        raise RankError(
-            f"{where} of {shown(inner)}", "a tile of two modes, (MN, K)", "take one tile of the stage: t[_, _, 0]"
-        )
+        fix = "take one tile of the stage: t[_, _, 0]"
+        raise RankError(f"{where} of {shown(inner)}", "a tile of two modes, (MN, K)", fix)
     if not inner.is_static:
-        raise Unproven(
-            f"{where} of {shown(inner)}",
-            "static extents and strides",
-            "write static(tile): they are fields of the instruction",
-        )
+        fix = "write static(tile): they are fields of the instruction"
+        raise Unproven(f"{where} of {shown(inner)}", "static extents and strides", fix)
     return inner
 
 
 def _require_extents(tile: _Tile) -> None:
-    """Require that K is what one instruction takes, 32 bytes, 16 or 64 where A is sparse, 48 of SM103, and MN whole
-    core matrices."""
+    """Require K of one instruction (32 bytes; 16 or 64 if A is sparse; 48 of SM103) and whole core matrices of MN."""
     where, inner, bits = tile.where, tile.inner, tile.element.bits
     k_size = int(size(inner[1])) * bits
     if k_size not in {UNIT_BITS * n for n in tile.generation.units} or (tile.major is Major.K and k_size == UNIT_BITS):
@@ -194,9 +182,8 @@ def _require_extents(tile: _Tile) -> None:
         what = f"{where} of {shown(inner)}: K is {size(inner[1])}"
         raise DivisibilityError(what, f"{wanted} for one dense instruction", f"take tiles of K = {wanted}")
     if tile.major is Major.K and int(size(inner[0])) % ROWS:
-        raise DivisibilityError(
-            f"{where} of {shown(inner)}: MN is {size(inner[0])}", "a multiple of 8", "take whole core matrices"
-        )
+        what = f"{where} of {shown(inner)}: MN is {size(inner[0])}"
+        raise DivisibilityError(what, "a multiple of 8", "take whole core matrices")
 
 
 def _canonical_strides(tile: _Tile, units: Any, width: int) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -222,11 +209,9 @@ def _in_units(tile: _Tile) -> Any:
         units, why = inner, f": {error.reason.what}"
     own, other = (1, 0) if major is Major.K else (0, 1)
     if why or size(units[other]) != size(inner[other]) or size(units[own]) * count != size(inner[own]):
-        raise DivisibilityError(
-            f"{tile.where}: {shown(inner)} is not {major}-major{why}",
-            f"16 bytes, {count} elements, contiguous along {major}",
-            f"tile {tile.atom} to the shape of the buffer, or say the other major",
-        )
+        what = f"{tile.where}: {shown(inner)} is not {major}-major{why}"
+        fix = f"tile {tile.atom} to the shape of the buffer, or say the other major"
+        raise DivisibilityError(what, f"16 bytes, {count} elements, contiguous along {major}", fix)
     return units
 
 
@@ -238,22 +223,16 @@ def _require_step(tile: _Tile, what: str, step: int, wanted: int) -> None:
 def _not_canonical(tile: _Tile, reason: str, wanted: str = "") -> DivisibilityError:
     bits, span, rows = tile.element.bits, tile.mode.span, tile.mode.rows
     row = span * 8 // bits
-    form = (
-        f"((_8,n),_{256 // bits}):((_{row},SBO),...)"
-        if tile.major is Major.K
-        else f"((_{row},n),(_{rows},k)):((_1,...),(_{row},...))"
-    )
+    form = f"((_{row},n),(_{rows},k)):((_1,...),(_{row},...))"
+    form = f"((_8,n),_{256 // bits}):((_{row},SBO),...)" if tile.major is Major.K else form
     swizzle = "no swizzle" if not tile.mode.bits else f"the {span}-byte swizzle"
-    return DivisibilityError(
-        f"{tile.where}: {shown(tile.inner)} is not canonical: {reason}",
-        f"{wanted + ', ' if wanted else ''}as in {form} of {swizzle}",
-        f"tile {tile.atom} to the shape of the buffer",
-    )
+    what = f"{tile.where}: {shown(tile.inner)} is not canonical: {reason}"
+    expected = f"{wanted + ', ' if wanted else ''}as in {form} of {swizzle}"
+    return DivisibilityError(what, expected, f"tile {tile.atom} to the shape of the buffer")
 
 
 def descriptor_steps(partition: Tensor | Layout, element: object = None) -> Layout:
-    """The steps of descriptors over an operand's partition (MMA, MMA_M, MMA_K, ...), in 16 bytes: what a
-    kernel adds for each MMA.
+    """The steps of descriptors over a partition (MMA, MMA_M, MMA_K, ...) [16 bytes]: what a kernel adds for each MMA.
 
     element   the element type; of a tensor with a buffer, that of its dtype
     Raises    RankError, LeafTypeError; DivisibilityError for steps of no whole 16 bytes; of symbols that is proved, or
@@ -272,11 +251,8 @@ def descriptor_steps(partition: Tensor | Layout, element: object = None) -> Layo
     parts = taken_apart("descriptor_steps: ", partition, element)
     units = UNIT_BITS // element.bits
     if rank(parts.inner) < 2 or not isinstance(parts.inner.shape, tuple):
-        raise RankError(
-            f"descriptor_steps of {shown(parts.inner)}",
-            "a partition (MMA, MMA_M, MMA_K, ...)",
-            "take mma[0].partition_A(smem)",
-        )
+        what = f"descriptor_steps of {shown(parts.inner)}"
+        raise RankError(what, "a partition (MMA, MMA_M, MMA_K, ...)", "take mma[0].partition_A(smem)")
     shape = (_1, *parts.inner.shape[1:])
     return Layout(shape, (static(0), *(_divided(d, units) for d in parts.inner.stride[1:])))
 
@@ -287,9 +263,8 @@ def _divided(stride: IntTree, units: int) -> Any:
     if not is_int(stride):
         raise LeafTypeError(f"a step of {shown(stride)}", "an integer", "take a partition of shared memory")
     if not require("divides", units, stride, lambda: f"descriptor_steps: a step of {stride} elements"):
-        raise DivisibilityError(
-            f"a step of {stride} elements", f"a multiple of {units}, 16 bytes", "step by whole core matrices"
-        )
+        what = f"a step of {stride} elements"
+        raise DivisibilityError(what, f"a multiple of {units}, 16 bytes", "step by whole core matrices")
     return static(int(stride) // units) if isinstance(stride, Int) else stride // units
 
 
@@ -352,19 +327,16 @@ def require_tiles(where: str, atom: MMAAtom, side: str, part: Tensor) -> Tiles:
 
 
 def _stored_element(atom: MMAAtom, side: str) -> Element:
-    """The type of an operand's elements as they lie in shared memory: those below a byte of kinds that mix
-    widths have one each."""
+    """The type of an operand's elements in shared memory: narrow ones of kinds that mix widths have a byte each."""
     return uint8 if atom.kind.endswith("f8f6f4") else atom.element(side)
 
 
 def _stored(part: Layout) -> Layout:
-    """The layout of what is stored of a sparse A's partition: without the modes of stride 0 that elements of
-    the whole share."""
+    """The layout of what is stored of a sparse A: its partition without modes of stride 0, which elements share."""
     tile, rest = (part[0], [*part][1:]) if rank(part) > 1 else (part, [])
     tile = tile[0] if rank(tile) == 1 else tile
-    kept = [(n, d) for n, d in flat_modes(tile[1]) if not is_constant(0, d)]
-    first = Layout((tile[0].shape, tuple(n for n, _d in kept)), (tile[0].stride, tuple(d for _n, d in kept)))
-    return Layout((first.shape, *(x.shape for x in rest)), (first.stride, *(x.stride for x in rest)))
+    kept = [Layout(n, d) for n, d in flat_modes(tile[1]) if not is_constant(0, d)]
+    return beside(beside(tile[0], beside(*kept)), *rest)
 
 
 def _require_starts(where: str, part: Tensor, parts: Swizzled, element: Element) -> None:
@@ -378,8 +350,5 @@ def _require_starts(where: str, part: Tensor, parts: Swizzled, element: Element)
         raise RangeError(what, f"a multiple of {pattern} bytes, the pattern of the swizzle", fix)
     for start, least in ((part.offset, pattern), (parts.offset, UNIT_BITS // 8)):
         if not is_multiple(least * 8 // element.bits, start, lambda: f"{where}, tiles of shared memory"):
-            raise RangeError(
-                f"{where}: a tile at element {shown(start)}",
-                f"a multiple of {least} bytes",
-                "begin it at a whole core matrix",
-            )
+            what = f"{where}: a tile at element {shown(start)}"
+            raise RangeError(what, f"a multiple of {least} bytes", "begin it at a whole core matrix")

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...algebra.modes import replace, slice_and_offset
+from ...core.coord import CoordLike
 from ...core.errors import DivisibilityError, LeafTypeError, RangeError
 from ...core.int_tuple import Bracketed, _, shown, size
 from ...core.kinds import AnyLayout
@@ -33,8 +34,7 @@ class _ByModes(Bracketed[Callable[[Layout, Any], int]]):
 
 @_ByModes
 def create_tma_multicast_mask(*modes: int) -> Callable[[Layout, Any], int]:
-    """`create_tma_multicast_mask[2](ctas, coord)`: the CTAs that have all of a CTA's coordinate but for modes,
-    a bit each.
+    """`create_tma_multicast_mask[2](ctas, coord)`: the CTAs that share a CTA's coordinate but for modes, a bit each.
 
     ctas     (V, M, N, K) -> CTA in the cluster, or any layout of at most 16 CTAs
     coord    the coordinate of this CTA, known integers; without brackets the modes that CTAs differ in are `_`
@@ -62,7 +62,7 @@ def create_tma_multicast_mask(*modes: int) -> Callable[[Layout, Any], int]:
     return mask
 
 
-def multicast_pattern(modes: tuple[int, ...], layout: Layout, coord: Any) -> tuple[int, Any]:
+def multicast_pattern(modes: tuple[int, ...], layout: Layout, coord: CoordLike) -> tuple[int, Any]:
     """The CTAs that have a CTA's coordinate but for modes, a bit each, from the first of them on; and that first one.
 
     >>> from tla import parse
@@ -88,7 +88,7 @@ def _too_many(where: str, cta: int) -> RangeError:
     return RangeError(f"{where}: CTA {cta}", f"at most {MOST_CTAS} CTAs in a cluster", "take a smaller cluster")
 
 
-def tma_transaction_bytes(*tiles: Any, element: Element | None = None, ctas: int = 1) -> int:
+def tma_transaction_bytes(*tiles: object, element: Element | None = None, ctas: int = 1) -> int:
     """The bytes that a barrier waits for: those of tiles in shared memory that TMA fills, of one stage.
 
     tiles    tensors or layouts of shared memory
@@ -104,9 +104,8 @@ def tma_transaction_bytes(*tiles: Any, element: Element | None = None, ctas: int
     Source: CUTLASS's tutorials, `sizeof(make_tensor_like(tAsA)) + sizeof(make_tensor_like(tBsB))`.
     """
     if not tiles:
-        raise LeafTypeError(
-            "tma_transaction_bytes of nothing", "tiles of shared memory", "write tma_transaction_bytes(tAsA, tBsB)"
-        )
+        fix = "write tma_transaction_bytes(tAsA, tBsB)"
+        raise LeafTypeError("tma_transaction_bytes of nothing", "tiles of shared memory", fix)
     bits = 0
     for x in tiles:
         tile = MakeTensor(None, x) if isinstance(x, AnyLayout) else as_tensor("tma_transaction_bytes", x)

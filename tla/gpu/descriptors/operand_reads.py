@@ -1,5 +1,4 @@
-"""Operands of matrix instructions read from shared memory by plain loads, lane by lane: which load, and what
-its banks do.
+"""Operands of matrix instructions, read from shared memory lane by lane: by which load, and what its banks do.
 
 AMD's MFMA and WMMA have no ldmatrix: each lane loads its own values from LDS, by ds_read of up to 128 bits. What goes
 together is a row of tla.access.memories.
@@ -31,6 +30,8 @@ _LOADS = MappingProxyType(
         "sm": ("NVIDIA_SHARED", "ld.shared.{}"),
     }
 )
+#: What stands for a memory of AMD's that was not measured.
+_MEASURED = "AMD_LDS_GFX942_READ"
 _WIDTHS = MappingProxyType({8: "u8", 16: "u16", 32: "b32", 64: "b64", 96: "b96", 128: "b128"})
 _NVIDIA_WIDTHS = MappingProxyType({8: "u8", 16: "u16", 32: "u32", 64: "v2.u32", 128: "v4.u32"})
 
@@ -57,10 +58,9 @@ class OperandReads(NamedTuple):
 
 
 def operand_reads(
-    atom: Any, operand: str, smem: object, *, memory: Any = None, width: int | None = None
+    atom: MMAAtom, operand: str, smem: object, *, memory: object = None, width: int | None = None
 ) -> OperandReads:
-    """The plain loads that read an MMA's A or B from a layout of shared memory: as wide as can be, and
-    their bank conflicts.
+    """The widest plain loads that read an MMA's A or B from a layout of shared memory, and their bank conflicts.
 
     atom      MMAAtom of AMD (MFMA, WMMA) or of NVIDIA's warps
     operand   "A" or "B"; smem a layout or tensor of one instruction's (M, K) or (N, K), or with its blocks
@@ -86,13 +86,12 @@ def operand_reads(
     family = next((f for f in _LOADS if isinstance(atom, MMAAtom) and atom.arch.startswith(f)), None)
     if family is None or not isinstance(operand, str) or operand not in ("A", "B"):
         what = f"operand_reads of {shown(operand)} of {shown(atom)}"
-        raise LeafTypeError(
-            what, "A or B of an MFMA, a WMMA or a warp's MMA", 'write operand_reads(atom("v_mfma_..."), "A", smem)'
-        )
+        fix = 'write operand_reads(atom("v_mfma_..."), "A", smem)'
+        raise LeafTypeError(what, "A or B of an MFMA, a WMMA or a warp's MMA", fix)
     row, name = _LOADS[family]
-    if memory is None and (row is None or _is_wave_of_two_halves(atom)):
+    if memory is None and (row is None or (atom.arch.startswith("rdna") and atom.wave == 64)):  # of which none is
         what = f"operand_reads of {atom.name}: no memory of {atom.arch} in waves of {atom.wave} is known"
-        raise LeafTypeError(what, "a memory", f"give one: memory={row or 'AMD_LDS_GFX942_READ'!r}")
+        raise LeafTypeError(what, "a memory", f"give one: memory={row or _MEASURED!r}")
     element, owners = getattr(atom, f"val_{operand}"), atom.operand(operand)
     layout = smem.layout if isinstance(smem, Tensor) else smem
     _require_operand(atom, operand, layout)
@@ -100,15 +99,9 @@ def operand_reads(
     per_lane = int(known(product_each(owners.shape)[1]) or 1) * element.bits
     widths = _NVIDIA_WIDTHS if family == "sm" else _WIDTHS
     if found.vector not in widths:
-        raise RangeError(
-            f"a load of {found.vector} bits", f"one of {', '.join(map(str, widths))} bits", f"write width={widths[-1]}"
-        )
+        what, expected = f"a load of {found.vector} bits by {atom.arch}", f"one of {', '.join(map(str, widths))} bits"
+        raise RangeError(what, expected, f"write memory={row or _MEASURED!r}, the instruction's own, without width")
     return OperandReads(name.format(widths[found.vector]), -(-per_lane // found.vector), found)
-
-
-def _is_wave_of_two_halves(atom: MMAAtom) -> bool:
-    """Whether an atom is of RDNA's waves of 64: only waves of 32 were measured."""
-    return atom.arch.startswith("rdna") and atom.wave == 64
 
 
 def _require_operand(atom: MMAAtom, operand: str, layout: Any) -> None:
@@ -117,7 +110,5 @@ def _require_operand(atom: MMAAtom, operand: str, layout: Any) -> None:
     wanted = (m if operand == "A" else n, k, *((atom.blocks,) if atom.blocks > 1 else ()))
     extents = tuple(map(known, product_each(layout.shape))) if hasattr(layout, "shape") else ()
     if extents != wanted:
-        what = f"operand {operand} of {atom.name} in {shown(layout)}"
-        raise RankError(
-            what, f"a layout of {shown(wanted)}", "take one instruction's tile: local_tile(smem, shape, (0, 0))"
-        )
+        what, fix = f"operand {operand} of {atom.name} in {shown(layout)}", "local_tile(smem, shape, (0, 0))"
+        raise RankError(what, f"a layout of {shown(wanted)}", f"take one instruction's tile: {fix}")

@@ -1,5 +1,4 @@
-"""Elements of 4 and 6 bits in tensor maps: how many lie together in a tensor and in shared memory, and what
-the driver asks of them.
+"""Elements of 4 and 6 bits in tensor maps: how many lie together, and what the driver asks of them.
 
 Source: the CUDA driver API, cuTensorMapEncodeTiled (cuda.h 13.0), CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B, _16U4_ALIGN16B,
 _16U6_ALIGN16B.
@@ -57,7 +56,6 @@ def packing_of(element: Element, unpacked: bool) -> Packing | None:
     if found is None and unpacked:
         raise LeafTypeError(f"a tensor map of {element}, unpacked", "elements of 4 or 6 bits", "leave unpacked out")
     if found is None and element.bits == 6:
-        raise LeafTypeError(
-            f"a tensor map of {element}, packed in shared memory", "16 values in 16 bytes", "write unpacked=True"
-        )
+        what = f"a tensor map of {element}, packed in shared memory"
+        raise LeafTypeError(what, "16 values in 16 bytes", "write unpacked=True")
     return found

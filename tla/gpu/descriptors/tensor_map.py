@@ -24,7 +24,7 @@ from ...core.ints import is_int, known
 from ...core.leaf_arithmetic import plus, times
 from ...core.questions import require
 from ...core.swizzle import make_swizzle
-from ..instructions.elements import as_element, require_number
+from ..instructions.elements import as_element, require_number, require_one_of
 from .canonical import MODES, Mode
 from .packed import BOTH, Packing, packing_of
 
@@ -119,8 +119,7 @@ class _Map:
 
     @property
     def since(self) -> str:
-        """The first architecture that takes the map: packed elements, and atoms of 32 and 64 bytes, are known to sm_100
-        and later ones.
+        """The first architecture that takes the map: sm_100 for packed elements, and for atoms of 32 and 64 bytes.
 
         Source: ptxas 13 takes them in tensormap.replace for sm_100a, sm_103a, sm_110a, sm_120a and sm_121a, and refuses
         them for sm_90a.
@@ -135,30 +134,21 @@ class _Map:
     def _tuple(self, name: str, count: int) -> None:
         """Require that a field is a tuple of so many numbers; symbols too, in shape and strides."""
         given = getattr(self, name)
-        numbers = isinstance(given, tuple) and all(
-            is_int(n) and (name in ("shape", "strides") or known(n) is not None) for n in given
-        )
+        symbols = name in ("shape", "strides")
+        numbers = isinstance(given, tuple) and all(is_int(n) and (symbols or known(n) is not None) for n in given)
         if not numbers or len(given) != count:
-            raise RankError(
-                f"a tensor map of {name} {shown(given)}", f"a tuple of {count} integers", "give one for each mode"
-            )
+            what = f"a tensor map of {name} {shown(given)}"
+            raise RankError(what, f"a tuple of {count} integers", "give one for each mode")
 
     def _require_common(self) -> None:
         """The conditions of the driver that all maps have, after what makes them readable."""
         object.__setattr__(self, "element", as_element(self.element))
-        for name, given, allowed in (
-            ("swizzle", self.swizzle, SWIZZLES),
-            ("interleave", self.interleave, INTERLEAVES),
-            ("L2 promotion", self.l2_promotion, PROMOTIONS),
-        ):
-            if not isinstance(given, str) or given not in allowed:
-                raise LeafTypeError(
-                    f"the {name} {shown(given)}", f"one of {', '.join(allowed)}", f"write {[*allowed][-1]!r}"
-                )
+        require_one_of("the swizzle", self.swizzle, SWIZZLES, "write '128B_ATOM_64B'")
+        require_one_of("the interleave", self.interleave, INTERLEAVES, "write '32B'")
+        require_one_of("the L2 promotion", self.l2_promotion, PROMOTIONS, "write '256B'")
         if not isinstance(self.shape, tuple) or not 1 <= len(self.shape) <= MAX_RANK:
-            raise RankError(
-                f"a tensor map of the shape {shown(self.shape)}", f"1 to {MAX_RANK} extents", "merge modes of gmem"
-            )
+            what = f"a tensor map of the shape {shown(self.shape)}"
+            raise RankError(what, f"1 to {MAX_RANK} extents", "merge modes of gmem")
         if isinstance(self.element_strides, tuple) and not self.element_strides:
             object.__setattr__(self, "element_strides", (1,) * self.rank)
         for name in ("shape", "strides", "element_strides"):
@@ -167,16 +157,12 @@ class _Map:
         if not isinstance(self.unpacked, bool):
             raise LeafTypeError(f"unpacked {shown(self.unpacked)}", "True or False", "leave it out, or write True")
         if not self.packing and self.element.name not in FORMATS and bits not in (8, 16, 32, 64):
-            raise LeafTypeError(
-                f"a tensor map of {self.element}",
-                "elements of 4, 6, 8, 16, 32 or 64 bits",
-                "copy them as uint8, whole bytes of them",
-            )
+            what, fix = f"a tensor map of {self.element}", "copy them as uint8, whole bytes of them"
+            raise LeafTypeError(what, "elements of 4, 6, 8, 16, 32 or 64 bits", fix)
         if known(self.strides[0]) != bits // 8:
             what = f"a tensor map: the first mode of shared memory has a stride of {self.strides[0]} bytes in gmem"
-            raise DivisibilityError(
-                what, f"{bits // 8}, contiguous", "give shared memory the contiguous mode of gmem first"
-            )
+            fix = "give shared memory the contiguous mode of gmem first"
+            raise DivisibilityError(what, f"{bits // 8}, contiguous", fix)
         if self.packing:
             self._require_packing(self.packing)
         self._require_extents()
@@ -187,76 +173,53 @@ class _Map:
         what = f"rows of {n} elements of {self.element.bits} bits"
         _holds("divides", multiple, n, what, f"a multiple of {multiple}", f"pad them to {multiple}")
         if packing.swizzles is not None and self.swizzle not in packing.swizzles:
-            have = ", ".join(packing.swizzles)
-            raise LeafTypeError(
-                f"the swizzle {self.swizzle} of {packing.name}", f"one of {have}", "write swizzle='128B'"
-            )
+            what, have = f"the swizzle {self.swizzle} of {packing.name}", ", ".join(packing.swizzles)
+            raise LeafTypeError(what, f"one of {have}", "write swizzle='128B'")
         if self.unpacked and self.element.bits == 6 and self.interleave != "none":
             raise LeafTypeError(f"interleave {self.interleave} of {packing.name}", "none", "write interleave='none'")
 
     def _require_extents(self) -> None:
-        multiple = self.alignment
+        unit, multiple = self.alignment, f"a multiple of {self.alignment}"
         for n in self.shape:
             _holds("<=", 1, n, f"a mode of {n} elements", "1 to 2**32", "split the tensor")
             _holds("<=", n, 1 << 32, f"a mode of {n} elements", "1 to 2**32", "split the tensor")
         for d in self.strides[1:]:
-            _holds("<=", 0, d, f"a stride of {d} bytes", "0 or more", "turn the tensor around")
-            _holds("<=", d, (1 << 40) - 1, f"a stride of {d} bytes", "less than 2**40", "split the tensor")
-            padded = -(-d // multiple) * multiple if known(d) is not None else f"a multiple of {multiple}"
-            _holds(
-                "divides",
-                multiple,
-                d,
-                f"a stride of {d} bytes",
-                f"a multiple of {multiple}",
-                f"pad the rows of gmem to {padded} bytes",
-            )
+            what, padded = f"a stride of {d} bytes", -(-d // unit) * unit if known(d) is not None else multiple
+            _holds("<=", 0, d, what, "0 or more", "turn the tensor around")
+            _holds("<=", d, (1 << 40) - 1, what, "less than 2**40", "split the tensor")
+            _holds("divides", unit, d, what, multiple, f"pad the rows of gmem to {padded} bytes")
         for n in self.element_strides:
-            _holds("<=", 1, n, f"a step of {n} elements", f"1 to {MAX_STEP}", "take every element: 1")
-            _holds(
-                "<=", n, MAX_STEP, f"a step of {n} elements", f"1 to {MAX_STEP}", "give the tensor itself this stride"
-            )
+            what, expected = f"a step of {n} elements", f"1 to {MAX_STEP}"
+            _holds("<=", 1, n, what, expected, "take every element: 1")
+            _holds("<=", n, MAX_STEP, what, expected, "give the tensor itself this stride")
 
     def _require_row(self, count: int) -> None:
         """The conditions on the bytes of the box's first mode, by interleave and swizzle."""
         packing = self.packing
         if packing and packing.box and count != packing.box:
-            raise RangeError(
-                f"a tensor map: a box of {count} elements of {packing.name}",
-                f"{packing.box}",
-                f"take tiles of {packing.box}",
-            )
+            what = f"a tensor map: a box of {count} elements of {packing.name}"
+            raise RangeError(what, f"{packing.box}", f"take tiles of {packing.box}")
         row, span = count * (8 if self.unpacked else self.element.bits) // 8, self.mode.span
         if self.interleave == "none":
-            _holds(
-                "divides",
-                STRIDE_BYTES,
-                row,
-                f"rows of {row} bytes",
-                f"a multiple of {STRIDE_BYTES}",
-                "take wider tiles",
-            )
+            what = f"rows of {row} bytes"
+            _holds("divides", STRIDE_BYTES, row, what, f"a multiple of {STRIDE_BYTES}", "take wider tiles")
             if self.mode.bits:
-                within = f"rows of {row} bytes under the swizzle of {self.swizzle}"
-                _holds("<=", row, span, within, f"at most {span}, its span", "tile with the swizzle's atom")
+                what += f" under the swizzle of {self.swizzle}"
+                _holds("<=", row, span, what, f"at most {span}, its span", "tile with the swizzle's atom")
             return
         if self.rank < 3:
-            raise RankError(
-                f"a tensor map of {self.rank} modes, interleaved", "3 to 5", "give it all modes of NC/8HWC8"
-            )
+            what = f"a tensor map of {self.rank} modes, interleaved"
+            raise RankError(what, "3 to 5", "give it all modes of NC/8HWC8")
         if self.interleave == "32B" and self.swizzle != "32B":
-            raise LeafTypeError(
-                f"interleave 32B with the swizzle {self.swizzle}", "32B", "write swizzle='32B', as the driver asks"
-            )
+            what = f"interleave 32B with the swizzle {self.swizzle}"
+            raise LeafTypeError(what, "32B", "write swizzle='32B', as the driver asks")
 
     def _known(self, what: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Shape and strides as numbers."""
         if self.interleave != "none":
             why = f"{what}: which elements a box has with interleave {self.interleave}, the manuals do not say"
-            fix = (
-                "give the tensor its slices of channels as a mode, of halves (8, W, H, C / 8, N), and interleave='none'"
-            )
-            raise RangeError(why, "interleave none", fix)
+            slices = "give the tensor its slices of channels as a mode, of halves (8, W, H, C / 8, N)"
+            raise RangeError(why, "interleave none", f"{slices}, and interleave='none'")
         shape, strides = (tuple(require_number(what, n) for n in x) for x in (self.shape, self.strides))
         return shape, strides
 
@@ -268,19 +231,14 @@ class _Map:
         packing, size = self.packing, self.element.bits // 8
         if packing is None:
             return 1, size, size
-        if first % packing.coordinate:
-            multiple = packing.coordinate
-            raise RangeError(
-                f"{what} of {packing.name} at element {first}",
-                f"a multiple of {multiple}",
-                f"begin at {first - first % multiple}",
-            )
+        if past := first % packing.coordinate:
+            given = f"{what} of {packing.name} at element {first}"
+            raise RangeError(given, f"a multiple of {packing.coordinate}", f"begin at {first - past}")
         return packing.values, packing.written, packing.read
 
 
 def _holds(question: Literal["<=", "divides"], a: Any, b: Any, what: str, expected: str, fix: str) -> None:
-    """A condition of the driver: RangeError where it fails; where it is not known Unproven, or recorded by
-    assuming()."""
+    """Require a condition of the driver: RangeError if it fails, Unproven if it is unknown, outside assuming()."""
     if not require(question, a, b, lambda: f"a tensor map of {what}"):
         raise RangeError(f"a tensor map: {what}", expected, fix)
 
@@ -319,12 +277,9 @@ class TensorMap(_Map):
         self._require_common()
         self._tuple("box", self.rank)
         for n in self.box:
-            _holds(
-                "<=", 1, n, f"a box of {n} elements in one mode", f"1 to {MAX_BOX}", "take tiles of 1 element or more"
-            )
-            _holds(
-                "<=", n, MAX_BOX, f"a box of {n} elements in one mode", f"at most {MAX_BOX}", f"take tiles of {MAX_BOX}"
-            )
+            what = f"a box of {n} elements in one mode"
+            _holds("<=", 1, n, what, f"1 to {MAX_BOX}", "take tiles of 1 element or more")
+            _holds("<=", n, MAX_BOX, what, f"at most {MAX_BOX}", f"take tiles of {MAX_BOX}")
         self._require_row(self.box[0])
 
     @property
@@ -333,9 +288,8 @@ class TensorMap(_Map):
         steps = (1, *self.element_strides[1:])
         return tuple(-(-n // step) for n, step in zip(self.box, steps))
 
-    def offsets(self, at: tuple[int, ...], base: int = 0) -> Any:
-        """The offsets at which a box that begins at a TMA coordinate is written and read, by the rules of
-        the hardware, in numpy.
+    def offsets(self, at: tuple[int, ...], base: int = 0) -> tuple[Any, Any, Any]:
+        """The offsets at which the hardware writes and reads a box that begins at a TMA coordinate, in numpy.
 
         at       the TMA coordinate of its first element; base where it lies in shared memory [bytes]. Of elements of 4
                  and 6 bits the contiguous mode of the arrays goes over whole bytes: 2 values, or 16 that are unpacked
@@ -395,33 +349,23 @@ class Im2colMap(_Map):
     def __post_init__(self) -> None:
         self._require_common()
         if self.rank not in CORNERS:
-            raise RankError(
-                f"an im2col map of {self.rank} modes", "3 to 5: C, W, (H, (D,)) N", "give the tensor these modes"
-            )
+            what = f"an im2col map of {self.rank} modes"
+            raise RankError(what, "3 to 5: C, W, (H, (D,)) N", "give the tensor these modes")
         limit = CORNERS[self.rank]
         for name in ("lower", "upper"):
             self._tuple(name, self.rank - 2)
             for n in getattr(self, name):
                 if not -limit <= n < limit:
-                    raise RangeError(
-                        f"a tensor map: the {name} corner {n}",
-                        f"{-limit} to {limit - 1} of {self.rank} modes",
-                        "pad less",
-                    )
+                    expected = f"{-limit} to {limit - 1} of {self.rank} modes"
+                    raise RangeError(f"a tensor map: the {name} corner {n}", expected, "pad less")
         for name, most in (("channels", MAX_BOX), ("pixels", MAX_PIXELS)):
             n = require_number(f"the {name} of an im2col map", getattr(self, name))
             object.__setattr__(self, name, n)
             if not 1 <= n <= most:
                 raise RangeError(f"a tensor map: {n} {name}", f"1 to {most}", f"take tiles of {most}")
         for n, low, high in zip(self.shape[1:-1], self.lower, self.upper):
-            _holds(
-                "<=",
-                low - high + 1,
-                n,
-                f"a bounding box of {n + high - low} pixels",
-                "1 or more",
-                "pad more, or take a smaller filter",
-            )
+            what = f"a bounding box of {n + high - low} pixels"
+            _holds("<=", low - high + 1, n, what, "1 or more", "pad more, or take a smaller filter")
         self._require_row(self.channels)
 
     @property
@@ -430,9 +374,8 @@ class Im2colMap(_Map):
         sizes = zip(self.shape[1:-1], self.lower, self.upper, self.element_strides[1:-1])
         return (*((n + high - low - 1) // step + 1 for n, low, high, step in sizes), self.shape[-1])
 
-    def offsets(self, at: tuple[int, ...], filter_offset: tuple[int, ...], base: int = 0) -> Any:
-        """The offsets at which a column is written and read, by the rules of the hardware, in numpy:
-        arrays (pixels, channels).
+    def offsets(self, at: tuple[int, ...], filter_offset: tuple[int, ...], base: int = 0) -> tuple[Any, Any, Any]:
+        """The offsets at which the hardware writes and reads a column, in numpy: arrays (pixels, channels).
 
         at             the coordinate (c, w, (h, (d,)) n) of its first element, a pixel of the bounding box. Of elements
                        of 4 and 6 bits the channels of the arrays go over whole bytes, as in TensorMap.offsets
@@ -456,11 +399,8 @@ class Im2colMap(_Map):
         for first, low, step, count in zip(at[1:-1], self.lower, self.element_strides[1:-1], counts):
             begin, past = divmod(first - low, step)
             if past or not 0 <= begin < count:
-                raise RangeError(
-                    f"a column that begins at pixel {first}",
-                    f"{low} + i * {step}, i below {count}",
-                    "begin it in the bounding box",
-                )
+                expected = f"{low} + i * {step}, i below {count}"
+                raise RangeError(f"a column that begins at pixel {first}", expected, "begin it in the bounding box")
             rest = plus(rest, begin)
             where.append(plus(low, times(modulo(rest, count), step)))
             rest = over(rest, count)
@@ -475,12 +415,11 @@ class Im2colMap(_Map):
         return self._swizzled(place), begin, inside[:, None] & ((channel >= 0) & (channel < shape[0] // values))
 
 
-def coordinate(what: str, at: Any, rank: int) -> tuple[int, ...]:
+def coordinate(what: str, at: object, rank: int) -> tuple[int, ...]:
     """A coordinate of known integers, with this number of modes."""
     if not isinstance(at, tuple) or len(at) != rank:
-        raise RankError(
-            f"{what} at {shown(at)}", f"a coordinate of {rank} integers", "give one for each mode of the map"
-        )
+        expected = f"a coordinate of {rank} integers"
+        raise RankError(f"{what} at {shown(at)}", expected, "give one for each mode of the map")
     numbers = tuple(require_number(what, n) for n in at)
     if any(not -(1 << 31) <= n < 1 << 31 for n in numbers):
         raise RangeError(f"{what} at {shown(numbers)}", "32-bit integers", "give a coordinate near the tensor")
@@ -491,7 +430,6 @@ def _base(base: object) -> int:
     """An address of shared memory [bytes]."""
     n = require_number("where a box lies in shared memory", base)
     if not 0 <= n < 1 << 18:
-        raise RangeError(
-            f"a box at byte {n} of shared memory", f"0 to {(1 << 18) - 1}", "give its offset in the buffer"
-        )
+        what = f"a box at byte {n} of shared memory"
+        raise RangeError(what, f"0 to {(1 << 18) - 1}", "give its offset in the buffer")
     return n

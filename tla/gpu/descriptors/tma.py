@@ -16,7 +16,7 @@ from ...algebra.inverse import right_inverse
 from ...algebra.predicates import is_injective
 from ...core.element import Element
 from ...core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError
-from ...core.int_tuple import leaves, product_each, rank, shown, size
+from ...core.int_tuple import leaves, modes_of, product_each, rank, shown, size
 from ...core.ints import Int, is_int, known, static
 from ...core.kinds import AnyLayout
 from ...core.layout import Layout
@@ -24,8 +24,8 @@ from ...core.questions import require
 from ...core.strides import Shape
 from ...tensors.make_tensor import MakeTensor
 from ...tensors.tensor import Tensor
-from ..instructions.atom import as_types
-from ..instructions.elements import element_of, require_number
+from ..instructions.atom import as_types, beside
+from ..instructions.elements import element_of, require_number, require_one_of
 from .canonical import Swizzled, taken_apart
 from .tensor_map import STRIDE_BYTES, TensorMap
 from .tma_basis import coordinates_of, map_of, tma_basis
@@ -99,24 +99,18 @@ class TMACopy:
         return self._partition(tensor, cta)
 
     def _partition(self, tensor: Any, cta: int) -> Tensor:
-        if not 0 <= require_number("the CTA", cta) < int(size(self.TV[0])):
-            raise RangeError(
-                f"CTA {cta} of a cluster of {size(self.TV[0])}",
-                f"0 to {int(size(self.TV[0])) - 1}",
-                "count CTAs from 0",
-            )
+        count = int(size(self.TV[0]))
+        if not 0 <= require_number("the CTA", cta) < count:
+            what = f"CTA {cta} of a cluster of {size(self.TV[0])}"
+            raise RangeError(what, f"0 to {count - 1}", "count CTAs from 0")
         layout = shared_of("a partition", tensor, self.element).inner
         if rank(layout) < rank(self.tiler_mn):
             what = f"a partition of {shown(layout)} by tiles of {shown(self.tiler_mn)}"
-            raise DivisibilityError(
-                what, f"{rank(self.tiler_mn)} modes or more", "give the tensor the modes of the tile"
-            )
-        tiled = zipped_divide(layout, tuple(self.tiler_mn) if isinstance(self.tiler_mn, tuple) else (self.tiler_mn,))
+            fix = "give the tensor the modes of the tile"
+            raise DivisibilityError(what, f"{rank(self.tiler_mn)} modes or more", fix)
+        tiled = zipped_divide(layout, tuple(modes_of(self.tiler_mn)))
         values = composition(tiled[0], self.TV[1][0])
-        rest = [*tiled[1]]
-        start = tiled[0](self.TV[0](cta))
-        view = Layout((values.shape, *(m.shape for m in rest)), (values.stride, *(m.stride for m in rest)))
-        return MakeTensor(None, view, offset=start)
+        return MakeTensor(None, beside(values, *tiled[1]), offset=tiled[0](self.TV[0](cta)))
 
 
 def make_tma_copy(
@@ -165,11 +159,8 @@ def make_tma_copy(
     element = element_of("make_tma_copy(..., element=half)", gmem, element)
     layout = gmem.layout if isinstance(gmem, Tensor) else gmem
     if not isinstance(layout, Layout):
-        raise LeafTypeError(
-            f"make_tma_copy of {shown(layout)}",
-            "a tensor or layout of global memory",
-            "write parse('(512,512):(512,_1)')",
-        )
+        what, fix = f"make_tma_copy of {shown(layout)}", "write parse('(512,512):(512,_1)')"
+        raise LeafTypeError(what, "a tensor or layout of global memory", fix)
     layout = _of_modes(layout)
     parts = shared_of("make_tma_copy", smem, element)
     _require_begin(gmem, element, STRIDE_BYTES, "gmem")
@@ -181,20 +172,15 @@ def make_tma_copy(
     tensor_map = map_of(layout, basis, parts.mode, element, int(cluster), l2_promotion)
     tv = _thread_values(parts.inner, vectors, basis, int(cluster), element)
     whole = smem.layout if isinstance(smem, Tensor) else smem
-    return TMACopy(
-        operation, tensor_map, basis, coordinates_of(layout, basis, tensor_map), tile, tv, element, whole, gmem
-    )
+    coordinates = coordinates_of(layout, basis, tensor_map)
+    return TMACopy(operation, tensor_map, basis, coordinates, tile, tv, element, whole, gmem)
 
 
-def _require_operation(operation: object, cluster: object) -> None:
-    if not isinstance(operation, str) or operation not in OPERATIONS:
-        store = (
-            "store a dense output as a matrix of pixels: SM90_TMA_STORE"
-            if "STORE" in str(operation)
-            else "write make_im2col_copy(...)"
-        )
-        fix = store if "IM2COL" in str(operation) else "write it as a text"
-        raise LeafTypeError(f"the TMA operation {shown(operation)}", f"one of {', '.join(OPERATIONS)}", fix)
+def _require_operation(operation: str, cluster: object) -> None:
+    fix = "write make_im2col_copy(...)" if "IM2COL" in str(operation) else "write it as a text"
+    if "IM2COL" in str(operation) and "STORE" in str(operation):
+        fix = "store a dense output as a matrix of pixels: SM90_TMA_STORE"
+    require_one_of("the TMA operation", operation, OPERATIONS, fix)
     ctas = require_number("the CTAs of a cluster", cluster)
     if ctas < 1 or (ctas > 1 and not OPERATIONS[operation]):
         raise RangeError(f"{operation} over {ctas} CTAs", "1, or a _MULTICAST operation", "use SM90_TMA_LOAD_MULTICAST")
@@ -215,15 +201,10 @@ def _vectors(gmem: Layout, tile: Any, smem: Layout) -> Layout:
     """The tile as coordinates of the global tensor, static, of as many elements as shared memory has."""
     vectors = composition(MakeIdentityLayout(gmem.shape), tile if isinstance(tile, tuple) else (tile,))
     if not all(type(n) is Int for n in leaves(vectors.shape)) or not smem.is_static or size(vectors) != size(smem):
-        what = (
-            f"make_tma_copy: the tile {shown(tile)} of {shown(gmem)}, and shared memory for {shown(size(smem))} "
-            "elements"
-        )
-        raise DivisibilityError(
-            what,
-            "a static tile of as many elements",
-            "give shared memory the tile's shape, and static extents of gmem inside it",
-        )
+        tiles = f"the tile {shown(tile)} of {shown(gmem)}"
+        what = f"make_tma_copy: {tiles}, and shared memory for {shown(size(smem))} elements"
+        fix = "give shared memory the tile's shape, and static extents of gmem inside it"
+        raise DivisibilityError(what, "a static tile of as many elements", fix)
     return vectors
 
 
@@ -232,7 +213,7 @@ def _thread_values(smem: Layout, vectors: Layout, basis: Layout, cluster: int, e
     inverse, count = right_inverse(smem), size(basis)
     values = box_values(smem, vectors, basis, element)
     threads = composition(inverse, Layout(static(cluster), static(int(count) // cluster if cluster > 1 else 0)))
-    return Layout((threads.shape, values.shape), (threads.stride, values.stride))
+    return beside(threads, values)
 
 
 def require_own_places(where: str, tile: Layout) -> None:
@@ -260,9 +241,8 @@ def _require_begin(tensor: Any, element: Element, multiple: int, name: str) -> N
         raise LeafTypeError(what, "an integer", "make the map of the whole tensor, and slice tma_tensor")
     if not require("divides", multiple * 8, begin, lambda: f"make_tma_copy: the first bit of {name}"):
         what = f"make_tma_copy: {name} begins {begin / 8:g} bytes into its buffer"
-        raise RangeError(
-            what, f"a multiple of {multiple}", f"align it to {multiple} bytes, or copy the tile that begins there"
-        )
+        fix = f"align it to {multiple} bytes, or copy the tile that begins there"
+        raise RangeError(what, f"a multiple of {multiple}", fix)
 
 
 def _require_aligned(boxes: Layout, element: Element) -> None:
@@ -294,9 +274,8 @@ def tma_partition(
     Source: CuTe `tma_partition`.
     """
     if not isinstance(tma, TMACopy):
-        raise LeafTypeError(
-            f"tma_partition of {shown(tma)}", "a TMACopy", "write tma_partition(make_tma_copy(...), smem, gmem)"
-        )
+        fix = "write tma_partition(make_tma_copy(...), smem, gmem)"
+        raise LeafTypeError(f"tma_partition of {shown(tma)}", "a TMACopy", fix)
     inside, outside = (shared_of("a partition", x, tma.element).inner for x in (smem, gmem))
     inverse = right_inverse(Layout(inside[0].shape, inside[0].stride))
     values = tile_to_shape(Layout((inverse.shape,), (inverse.stride,)), (size(inside[0]),))
@@ -307,9 +286,7 @@ def tma_partition(
     for layout in (outside, inside):
         view = composition(layout[0], cut)
         boxes = [coalesce(m) for m in view]
-        first = Layout(tuple(m.shape for m in boxes), tuple(m.stride for m in boxes))
-        rest = [*layout][1:]
-        whole = Layout((first.shape, *(m.shape for m in rest)), (first.stride, *(m.stride for m in rest)))
+        whole = beside(beside(*boxes), *[*layout][1:])
         made.append(MakeTensor(None, whole, offset=boxes[0](start) if start else _0))
     return made[0], made[1]
 
@@ -317,9 +294,8 @@ def tma_partition(
 def _slice_of(cta: int, ctas: int | Layout) -> int:
     """The slice of a multicast tile that a CTA loads: its number among those that share it."""
     if not isinstance(ctas, Layout) or known(size(ctas)) is None:
-        raise LeafTypeError(
-            f"tma_partition with the CTAs {shown(ctas)}", "a layout of the CTAs that share it", "write parse('_4:_1')"
-        )
+        what = f"tma_partition with the CTAs {shown(ctas)}"
+        raise LeafTypeError(what, "a layout of the CTAs that share it", "write parse('_4:_1')")
     count, n = int(size(ctas)), require_number("the CTA", cta)
     if not 0 <= n < count:
         raise RangeError(f"CTA {n} of {shown(ctas)}", f"0 to {count - 1}", "count CTAs from 0")

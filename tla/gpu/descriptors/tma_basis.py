@@ -9,7 +9,6 @@ Source: CuTe include/cute/atom/copy_traits_sm90_tma.hpp, construct_tma_gbasis an
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 from ...algebra.coalesce import coalesce
@@ -37,27 +36,19 @@ def tma_basis(gmem: Layout, smem: Layout, vectors: Layout) -> Layout:
 
     Source: CuTe `construct_tma_gbasis`.
     """
-    runs = runs_of(vectors, smem)
-    merged: list[
-        tuple[list[tuple[Any, ScaledBasis]], Any, Any]
-    ] = []  # the modes of a TMA mode, its extent and global stride
-    for extent, e in runs:
+    parts: list[list[tuple[Any, ScaledBasis]]] = []  # the modes of each TMA mode
+    count = first = Int[0]()  # of the last one the extent, and the step in global memory
+    for extent, e in runs_of(vectors, smem):
         step = get[e.path](gmem.stride)
-        if (
-            merged
-            and merged[-1][1] * merged[-1][2] == step
-            and type(merged[-1][2]) is type(step) is Int
-            and merged[-1][1] * extent <= MAX_BOX
-        ):
-            modes, so_far, first = merged.pop()
-            merged.append(([*modes, (extent, e)], so_far * extent, first))
+        if parts and count * first == step and type(first) is type(step) is Int and count * extent <= MAX_BOX:
+            parts[-1].append((extent, e))
+            count *= extent
         else:
-            merged.append(([(extent, e)], extent, step))
-    parts = [mode for mode, _, _ in merged]
+            parts.append([(extent, e)])
+            count, first = extent, step
     used = {e.path for mode in parts for _, e in mode}
-    parts += [
-        [(_1, e)] for e in leaves(MakeBasisLike(gmem.shape)) if e.path not in used and not _is_fixed(gmem, e.path)
-    ]
+    others = (e for e in leaves(MakeBasisLike(gmem.shape)) if e.path not in used)
+    parts += [[(_1, e)] for e in others if not _is_fixed(gmem, e.path)]
     last = [piece for mode in parts[MAX_RANK - 1 :] for piece in mode]
     parts = parts[: MAX_RANK - 1] + ([last] if last else [])
     shapes, strides = (tuple(tuple(piece[i] for piece in mode) for mode in parts) for i in (0, 1))
@@ -69,13 +60,13 @@ def _unwrapped(mode: tuple[Any, ...]) -> IntTree:
 
 
 def runs_of(vectors: Layout, smem: Layout) -> list[tuple[Any, ScaledBasis]]:
-    """The modes, from the first of shared memory on, in which it goes along a mode of the tensor with step
-    1: extent and mode."""
+    """The first modes of shared memory that go along a mode of the tensor with step 1: extent and mode."""
     layout = coalesce(composition(vectors, right_inverse(smem)))
-    pairs = zip(leaves(layout.shape), leaves(layout.stride))
-    found = [
-        *itertools.takewhile(lambda pair: isinstance(pair[1], ScaledBasis) and is_constant(1, pair[1].value), pairs)
-    ]
+    found = []
+    for extent, step in zip(leaves(layout.shape), leaves(layout.stride)):
+        if not (isinstance(step, ScaledBasis) and is_constant(1, step.value)):
+            break
+        found.append((extent, step))
     if not found:
         what = f"make_tma_copy: shared memory goes along no mode of the tensor with step 1: {layout}"
         raise DivisibilityError(what, "a first mode like _64:_1@1", "give shared memory the order of gmem")
@@ -87,18 +78,12 @@ def _is_fixed(gmem: Layout, path: tuple[int, ...]) -> bool:
 
 
 def map_of(gmem: Layout, basis: Layout, mode: Mode, element: Element, cluster: int, l2_promotion: str) -> TensorMap:
-    """The tensor map of a basis: extents and strides of the global tensor, and the box that one CTA of
-    a cluster copies."""
+    """The tensor map of a basis: extents and strides of the global tensor, and the box of one CTA of a cluster."""
     shape, strides = zip(*(_extent_and_step(gmem, [*leaves(m)]) for m in modes_of(basis.stride)))
     in_bytes = (_first_bytes(strides[0], element), *(bytes_of("make_tma_copy", d, element) for d in strides[1:]))
-    box = _shared([int(n) for n in product_each(basis.shape)], cluster)
+    box, swizzle = tuple(_shared([int(n) for n in product_each(basis.shape)], cluster)), swizzle_name(mode)
     return TensorMap(
-        element=element,
-        shape=shape,
-        strides=in_bytes,
-        box=tuple(box),
-        swizzle=swizzle_name(mode),
-        l2_promotion=l2_promotion,
+        element=element, shape=shape, strides=in_bytes, box=box, swizzle=swizzle, l2_promotion=l2_promotion
     )
 
 
@@ -106,13 +91,12 @@ def _first_bytes(step: Leaf, element: Element) -> Leaf:
     """The bytes of a step along the first mode: of elements that are parts of bytes 0, from one to the next."""
     if element.bits % 8 and known(step) != 1:
         what = f"make_tma_copy: elements of {element.bits} bits {shown(step)} apart"
-        raise DivisibilityError(
-            what, "next to each other in gmem", "give shared memory the contiguous mode of gmem first"
-        )
+        fix = "give shared memory the contiguous mode of gmem first"
+        raise DivisibilityError(what, "next to each other in gmem", fix)
     return element.bits // 8 if element.bits % 8 else step * (element.bits // 8)
 
 
-def bytes_of(where: str, step: Any, element: Element) -> Any:
+def bytes_of(where: str, step: Leaf, element: Element) -> Leaf:
     """The bytes of a step of elements; refused where it is no whole bytes, or not known to be."""
     if element.bits % 8 == 0:
         return step * (element.bits // 8)
@@ -125,8 +109,7 @@ def bytes_of(where: str, step: Any, element: Element) -> Any:
 
 
 def _extent_and_step(gmem: Layout, mode: list[ScaledBasis]) -> tuple[Any, Any]:
-    """Extent and step of a TMA mode [elements]; of several modes of the tensor, those of all offsets
-    that they reach."""
+    """Extent and step of a TMA mode [elements]; of several modes of the tensor, those of all offsets they reach."""
     sizes = [(_plain(get[e.path](gmem.shape)), _plain(get[e.path](gmem.stride))) for e in mode]
     if len(sizes) == 1:
         return sizes[0]
@@ -134,9 +117,8 @@ def _extent_and_step(gmem: Layout, mode: list[ScaledBasis]) -> tuple[Any, Any]:
     for n, d in sizes:
         if not (type(n) is int and type(d) is int):
             what = f"make_tma_copy: a mode of {shown(gmem)} that shares a TMA mode with others"
-            raise Unproven(
-                what, f"known extents and strides past {MAX_RANK} modes", "give its symbols values: at(x, N=128)"
-            )
+            expected = f"known extents and strides past {MAX_RANK} modes"
+            raise Unproven(what, expected, "give its symbols values: at(x, N=128)")
         common = int(gcd(step, d))
         extent = ((extent - 1) * (step // common) + (n - 1) * (d // common) + 1) if common else n
         step = common
@@ -169,6 +151,5 @@ def coordinates_of(gmem: Layout, basis: Layout, m: TensorMap) -> Layout:
             d = get[e.path](gmem.stride)
             scale = d if j == 0 else _1 if not several else int(d) * m.element.bits // 8 // max(m.strides[j], 1)
             strides[e.path] = E[j] * scale
-    return Layout(
-        gmem.shape, like(gmem.shape, (strides.get(e.path, _0) for e in leaves(MakeBasisLike(gmem.shape))), Stride)
-    )
+    each = (strides.get(e.path, _0) for e in leaves(MakeBasisLike(gmem.shape)))
+    return Layout(gmem.shape, like(gmem.shape, each, Stride))

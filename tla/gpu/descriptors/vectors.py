@@ -70,8 +70,7 @@ class Vectors(NamedTuple):
         return None
 
     def why_not_aligned(self, where: Callable[[], str]) -> Reason | None:
-        """The reason why vectors that lie together do not begin at multiples of their size, as the first does; None
-        where they do."""
+        """The reason why vectors do not begin at multiples of their size, as the first does; None if they do."""
         cut = first_values(self.values, self.elements)
         for extent, step in [*(cut[1] if cut else ()), *self.others]:
             if known(extent) != 1 and not require("divides", self.elements, step, where):
@@ -79,9 +78,8 @@ class Vectors(NamedTuple):
         return None
 
     def _apart(self, why: str) -> Reason:
-        return Reason(
-            f"{self.bits // 8} bytes along mode {self.mode} of {shown(self.layout)} {why}", self.expected, self.fix
-        )
+        what = f"{self.bits // 8} bytes along mode {self.mode} of {shown(self.layout)} {why}"
+        return Reason(what, self.expected, self.fix)
 
     def no_units(self, why: str) -> Reason:
         """The reason why vectors begin at no multiple of their size."""
@@ -101,8 +99,7 @@ def vectors_along(mode: int, layout: Layout, bits: int, element: Element, fix: s
 
 
 def first_values(modes: Sequence[Mode], count: int) -> tuple[list[tuple[int, Any]], list[Mode]] | None:
-    """The modes of the first `count` values, and those of what follows; None where they end inside of a mode, or
-    extents are not known."""
+    """The modes of the first `count` values, and the other ones; None if a mode is cut, or extents are unknown."""
     first: list[tuple[int, Any]] = []
     left, merged = count, in_one_step(modes)
     for i, (extent, step) in enumerate(merged):
@@ -134,8 +131,7 @@ def is_multiple(n: int, start: Any, where: Callable[[], str]) -> bool:
 
 
 def are_of_one_run(a: Sequence[Mode], b: Sequence[Mode]) -> bool:
-    """Whether two vectors are a run of elements each, in one order, from its first on: moved as they lie, each comes
-    where it belongs."""
+    """Whether two vectors are runs of elements in one order: moved as they lie, each element comes where it belongs."""
     run = 1
     for extent, step in sorted(((known(n), known(d)) for n, d in a), key=lambda mode: mode[1] or 0):
         if extent is None or step != run:

@@ -121,10 +121,8 @@ def rows() -> tuple[Row, ...]:
             for m, k, blocks in found:
                 several = f"{blocks}b_" if blocks > 1 else ""
                 tail = f"_{several}{types}" if arch in ("cdna3", "cdna4") else types
-                narrow = _OCP if arch == "cdna4" else _FNUZ
-                out.append(
-                    Row(arch, f"v_mfma_{d}_{m}x{m}x{k}{tail}", m, k, blocks, *_pair(types, narrow), _TYPES[d], 64)
-                )
+                a, b = _pair(types, _OCP if arch == "cdna4" else _FNUZ)
+                out.append(Row(arch, f"v_mfma_{d}_{m}x{m}x{k}{tail}", m, k, blocks, a, b, _TYPES[d], 64))
     for arch, matrices in (("rdna3", _RDNA3), ("rdna4", _RDNA4)):
         for d, types, k in matrices:
             a, b = _pair(types, _OCP)
@@ -133,8 +131,7 @@ def rows() -> tuple[Row, ...]:
 
 
 def _mfma_operand(m: int, k: int, blocks: int = 1, most: int = 32) -> Layout:
-    """A or B, which lie alike: lanes go down the rows, then over the blocks, then along K by runs of values,
-    of `most` at most."""
+    """A or B, which lie alike: lanes go down rows, over blocks, then along K by runs of `most` values at most."""
     over = 64 // m // blocks
     values = k // over
     run = min(values, most)
@@ -178,53 +175,19 @@ def _wmma_result(r: Row) -> Layout:
 def _matrix(name: str, r: Row) -> MMAAtom:
     """The atom of a row."""
     mfma = r.arch.startswith("cdna")
-    operand, result = (
-        (_mfma_operand(r.m, r.k, r.blocks), _mfma_result(r)) if mfma else (_wmma_operand(r), _wmma_result(r))
-    )
-    shape = shape_of(r.m, r.m, r.k)
-    return MMAAtom(
-        name,
-        r.arch,
-        r.d,
-        r.a,
-        r.b,
-        r.d,
-        shape,
-        tv(r.wave, 1),
-        operand,
-        operand,
-        result,
-        r.name,
-        blocks=r.blocks,
-        wave=r.wave,
-    )
+    operand = _mfma_operand(r.m, r.k, r.blocks) if mfma else _wmma_operand(r)
+    tvs = operand, operand, _mfma_result(r) if mfma else _wmma_result(r)
+    types, shape, lanes = (r.d, r.a, r.b, r.d), shape_of(r.m, r.m, r.k), tv(r.wave, 1)
+    return MMAAtom(name, r.arch, *types, shape, lanes, *tvs, r.name, blocks=r.blocks, wave=r.wave)
 
 
 def _f8f6f4(_name: str, m: int, k: int, scaled: bool, cbsz: Element, blgp: Element) -> MMAAtom:
-    """An MFMA of any two narrow floats: of 8 bits each half of K lies over all lanes, of fewer bits a lane has 32
-    neighbours."""
+    """An MFMA of any two narrow floats: of 8 bits half of K lies over all lanes, of fewer a lane has 32 neighbours."""
     kind = "v_mfma_scale" if scaled else "v_mfma"
     codes = [f"{name}:{_NARROW.index(t)}" for name, t in (("cbsz", cbsz), ("blgp", blgp)) if t is not _NARROW[0]]
-    row = Row("cdna4", f"{kind}_f32_{m}x{m}x{k}_f8f6f4", m, k, 1, cbsz, blgp, float, 64)
-    text, left, right = (
-        " ".join([row.name, *codes]),
-        *(_mfma_operand(m, k, most=16 if t.bits == 8 else 32) for t in (cbsz, blgp)),
-    )
-    atom = MMAAtom(
-        text,
-        row.arch,
-        float,
-        cbsz,
-        blgp,
-        float,
-        shape_of(m, m, k),
-        tv(64, 1),
-        left,
-        right,
-        _mfma_result(row),
-        text,
-        wave=64,
-    )
+    text = " ".join([f"{kind}_f32_{m}x{m}x{k}_f8f6f4", *codes])
+    left, right = (_mfma_operand(m, k, most=16 if t.bits == 8 else 32) for t in (cbsz, blgp))
+    atom = replace(_matrix(text, Row("cdna4", text, m, k, 1, cbsz, blgp, float, 64)), A=left, B=right)
     if not scaled:
         return atom
     scales = tv(((m, 64 // m), 32), ((1, 32 * m), m))  # a lane has that of 32 neighbours of its row
@@ -236,8 +199,7 @@ _INTEGERS = {8: (uint8, int8), 4: (uint4, int4b)}
 
 
 def _wmma_of_integers(_name: str, r: Row, sign_A: bool, sign_B: bool, clamp: bool) -> MMAAtom:
-    """A WMMA of integers. Modifiers say what its name does not: neg_lo that A or B has a sign, clamp that sums
-    stop at the ends."""
+    """A WMMA of integers. Modifiers say the rest: neg_lo that A or B has a sign, clamp that sums stop at the ends."""
     signs = [f"neg_lo:[{int(sign_A)},{int(sign_B)},0]"] * (sign_A or sign_B)
     text = " ".join([r.name, *signs, *["clamp"] * clamp])
     a, b = (_INTEGERS[r.a.bits][sign] for sign in (sign_A, sign_B))

@@ -57,6 +57,11 @@ def tv(shape: IntTree, stride: IntTree) -> Layout:
     return Layout(static_tree(shape), static_tree(stride))
 
 
+def beside(*modes: Layout) -> Layout:
+    """The layout whose modes are these, all of it valid."""
+    return Layout(tuple(m.shape for m in modes), tuple(m.stride for m in modes))
+
+
 #: Extents, each with its stride.
 Modes = list[tuple[int, int]]
 
@@ -68,8 +73,7 @@ def side_by_side(modes: Modes, one_tuple: bool = False) -> tuple[IntTree, IntTre
 
 
 def tv_of(threads: Modes, values: Modes, one_tuple: bool = False) -> Layout:
-    """(thread, value) -> index, of the modes of both, those of extent 1 left out. one_tuple: of values,
-    as side_by_side has it."""
+    """(thread, value) -> index, of the modes of both without those of extent 1. one_tuple: as in side_by_side."""
     (s, d), (t, e) = side_by_side(threads), side_by_side(values, one_tuple)
     return tv((s, t), (d, e))
 
@@ -177,9 +181,7 @@ class MMAAtom(Displayed):
     major_B: Major | None = None
     arithmetic: Arithmetic = PLAIN
     kind: str = ""
-    template: Any = field(
-        default=None, compare=False
-    )  # the Entry that brackets give arguments to, where none has to be given
+    template: Any = field(default=None, compare=False)  # the Entry of an atom whose arguments may all be left out
     types: tuple[Element, ...] = field(default=(), compare=False)  # of the template, where the registers' are wider
     blocks: int = 1
     wave: int = 32
@@ -232,9 +234,8 @@ class MMAAtom(Displayed):
     def __getitem__(self, arguments: object) -> MMAAtom:
         given: tuple[Any, ...] = arguments if isinstance(arguments, tuple) else (arguments,)
         if self.template is None:
-            raise LeafTypeError(
-                f"brackets on {self.name}", "nothing: it has no template arguments", f"write {self.name}"
-            )
+            expected = "nothing: it has no template arguments"
+            raise LeafTypeError(f"brackets on {self.name}", expected, f"write {self.name}")
         found: MMAAtom = self.template.atom(*given)
         return found
 
@@ -304,9 +305,8 @@ class CopyAtom(Displayed):
         if self.val_type is None:
             return repr(self)
         layouts = {f"ValLayout{side}": self._in_elements(side.lower()) for side in ("Src", "Dst", "Ref")}
-        return as_cute_prints(
-            "Copy_Atom", {"ThrID": self.thr_id} | layouts | {"ValueType": f"{self.val_type.bits}b"}, 14
-        )
+        fields = {"ThrID": self.thr_id, **layouts, "ValueType": f"{self.val_type.bits}b"}
+        return as_cute_prints("Copy_Atom", fields, 14)
 
     def __call__(self) -> CopyAtom:
         """The atom: C++ makes a value of its type with braces."""
@@ -319,9 +319,8 @@ class CopyAtom(Displayed):
             bits = size(getattr(self, side)[1])
             if size(typed._in_elements(side)[0]) != size(self.thr_id) or (bits > 1 and bits % element.bits):
                 what = f"{self.name} of {typed.val_type}: its {side} in whole elements is no longer one part a thread"
-                raise DivisibilityError(
-                    what, "an element no wider than what a thread holds", "take a narrower element type"
-                )
+                expected = "an element no wider than what a thread holds"
+                raise DivisibilityError(what, expected, "take a narrower element type")
         return typed
 
     @property

@@ -46,64 +46,39 @@ def _bytes_transposed(count: int) -> Layout:
 _ROW, _REGISTERS, _COLUMNS = CopySide("smem", 128), CopySide("registers", 32), CopySide("TMEM", 32)
 
 
-def _of_rows(name: str, arch: str, text: str, src: Layout, dst: Layout, ref: Layout) -> CopyAtom:
+def _of_rows(name: str, text: str, src: Layout, dst: Layout) -> CopyAtom:
     """A copy of matrices between shared memory and registers, or between registers."""
     reads, writes = (_ROW if text.startswith(way) else _REGISTERS for way in ("ldmatrix", "stmatrix"))
-    return CopyAtom(
-        name, arch, WARP, src, dst, ref, text, reads=reads, writes=writes, transposes=text.startswith("movmatrix")
-    )
+    held, transposes = dst if reads is _ROW else src, text.startswith("movmatrix")
+    return CopyAtom(name, _arch_of(name), WARP, src, dst, held, text, reads=reads, writes=writes, transposes=transposes)
 
 
-def _matrices() -> Iterator[tuple[str, str, str, Layout, Layout, Layout]]:
-    """Yield name, architecture, text, source, destination, reference."""
+def _arch_of(name: str) -> str:
+    return name.partition("_")[0].lower()
+
+
+def _matrices() -> Iterator[tuple[str, str, Layout, Layout]]:
+    """Yield name, text, source, destination."""
     for n in (1, 2, 4):
         flat, turned, narrow = _plain(n), _transposed(n), _bytes_transposed(n)
-        yield f"SM75_U32x{n}_LDSM_N", "sm75", f"ldmatrix.sync.aligned.x{n}.m8n8.shared.b16", _rows(n), flat, flat
-        yield (
-            f"SM75_U16x{2 * n}_LDSM_T",
-            "sm75",
-            f"ldmatrix.sync.aligned.x{n}.trans.m8n8.shared.b16",
-            _rows(n),
-            turned,
-            turned,
-        )
-        yield f"SM90_U32x{n}_STSM_N", "sm90", f"stmatrix.sync.aligned.x{n}.m8n8.shared.b16", flat, _rows(n), flat
-        yield (
-            f"SM90_U16x{2 * n}_STSM_T",
-            "sm90",
-            f"stmatrix.sync.aligned.x{n}.trans.m8n8.shared.b16",
-            turned,
-            _rows(n),
-            turned,
-        )
-        yield (
-            f"SM100_U8x{4 * n}_STSM_T",
-            "sm100",
-            f"stmatrix.sync.aligned.m16n8.x{n}.trans.shared.b8",
-            narrow,
-            _rows(n),
-            narrow,
-        )
+        yield f"SM75_U32x{n}_LDSM_N", f"ldmatrix.sync.aligned.x{n}.m8n8.shared.b16", _rows(n), flat
+        yield f"SM75_U16x{2 * n}_LDSM_T", f"ldmatrix.sync.aligned.x{n}.trans.m8n8.shared.b16", _rows(n), turned
+        yield f"SM90_U32x{n}_STSM_N", f"stmatrix.sync.aligned.x{n}.m8n8.shared.b16", flat, _rows(n)
+        yield f"SM90_U16x{2 * n}_STSM_T", f"stmatrix.sync.aligned.x{n}.trans.m8n8.shared.b16", turned, _rows(n)
+        yield f"SM100_U8x{4 * n}_STSM_T", f"stmatrix.sync.aligned.m16n8.x{n}.trans.shared.b8", narrow, _rows(n)
         for bits, pad in ((4, 64), (6, 32)):
             text = f"ldmatrix.sync.aligned.m8n16.x{n}.shared.b8x16.b{bits}x16_p{pad}"
-            yield f"SM100_SU{bits}_DU8x16_x{n}_LDSM_N", "sm100", text, _rows(n), flat, flat
+            yield f"SM100_SU{bits}_DU8x16_x{n}_LDSM_N", text, _rows(n), flat
     for n in (1, 2):
         rows = tv(((2, 2, 4, 2), 128), ((128, 1024, 256, 2048 if n == 2 else 0), 1))
         narrow = tv(((4, 8), (8, 2, 2, 2 * n)), ((256, 8), (1, 128, 64, 1024)))
-        yield (
-            f"SM100_U8x{8 * n}_LDSM_T",
-            "sm100",
-            f"ldmatrix.sync.aligned.m16n16.x{n}.trans.shared.b8",
-            rows,
-            narrow,
-            narrow,
-        )
+        yield f"SM100_U8x{8 * n}_LDSM_T", f"ldmatrix.sync.aligned.m16n16.x{n}.trans.shared.b8", rows, narrow
     # movmatrix transposes; CuTe says nothing of that in its layouts, and neither do we: see docs/differences.md
-    yield "SM75_U32x1_MOVM_T", "sm75", "movmatrix.sync.aligned.m8n8.trans.b16", _plain(1), _plain(1), _plain(1)
+    yield "SM75_U32x1_MOVM_T", "movmatrix.sync.aligned.m8n8.trans.b16", _plain(1), _plain(1)
     pairs = tv((32, 64), (64, 1))
     crossed = tv(((2, 16), (32, 2)), ((32, 128), (1, 64))), tv(((4, 2, 4), (32, 2)), ((64, 32, 512), (1, 256)))
     for distance, dst in zip((1, 4), crossed):
-        yield f"SM50_Shuffle_U32_2x2Trans_XOR{distance}", "sm50", f"shfl.sync.bfly.b32 by {distance}", pairs, dst, pairs
+        yield f"SM50_Shuffle_U32_2x2Trans_XOR{distance}", f"shfl.sync.bfly.b32 by {distance}", pairs, dst
 
 
 # -------------------------------------------------------------------------------------------------- tensor memory
@@ -167,22 +142,12 @@ _CP: dict[str, tuple[str, Any, Any, tuple[tuple[int, int], ...]]] = {
 
 
 def _tmem_fill(name: str, cell: str, sms: int) -> CopyAtom:
-    text, shape, stride, cells = _CP[cell]
+    text, shape, stride, modes = _CP[cell]
     src = tv((sms, shape), (0, stride))
     dst = src if cell == "4dp256bit" else tv((sms, 32768 if cell == "128dp256bit" else 16384), (0, 1))
-    thr_id, text = tv(sms, 1 if sms == 2 else 0), f"tcgen05.cp.cta_group::{sms}.{text}"
+    thr_id, text, cells = tv(sms, 1 if sms == 2 else 0), f"tcgen05.cp.cta_group::{sms}.{text}", TmemCells(modes)
     return CopyAtom(
-        name,
-        "sm100",
-        thr_id,
-        src,
-        dst,
-        dst,
-        text,
-        reads=_ROW,
-        writes=_COLUMNS,
-        asynchronous=True,
-        cells=TmemCells(cells),
+        name, "sm100", thr_id, src, dst, dst, text, reads=_ROW, writes=_COLUMNS, asynchronous=True, cells=cells
     )
 
 
@@ -219,9 +184,8 @@ def _cp_async(name: str, widths: tuple[int, ...], level: str, fills: bool, TS: E
     if TS.bits not in widths:
         what = f"{operation}[{TS}], {TS.bits} bits"
         raise LeafTypeError(what, " or ".join(map(str, widths)) + " bits", f"write {operation}[uint{widths[-1]}]")
-    return _of_bits(
-        name, "sm80", f"cp.async.{level}.shared.global", TS.bits, "gmem", "smem", asynchronous=True, fills_zeros=fills
-    )
+    text = f"cp.async.{level}.shared.global"
+    return _of_bits(name, "sm80", text, TS.bits, "gmem", "smem", asynchronous=True, fills_zeros=fills)
 
 
 def _types(s: str, d: str) -> tuple[Parameter, ...]:
@@ -231,8 +195,8 @@ def _types(s: str, d: str) -> tuple[Parameter, ...]:
 
 def entries() -> Iterator[Entry]:
     """Every copy instruction."""
-    for name, arch, text, src, dst, ref in _matrices():
-        yield Entry(name, arch, partial(_of_rows, arch=arch, text=text, src=src, dst=dst, ref=ref))
+    for name, text, src, dst in _matrices():
+        yield Entry(name, _arch_of(name), partial(_of_rows, text=text, src=src, dst=dst))
     yield from _tmem()
     for cell, sms in itertools.product(_CP, (1, 2)):
         yield Entry(f"SM100_UTCCP_{cell}_{sms}cta", "sm100", partial(_tmem_fill, cell=cell, sms=sms))

@@ -9,7 +9,7 @@ Source: CuTe include/cute/numeric/numeric_types.hpp; the PTX manual, fundamental
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 from ...core import element as types
 from ...core.element import Element, of_dtype
@@ -57,15 +57,11 @@ CODES = {code: x for x, _names, code, *_others in _ROWS if code}
 NUMPY = {x.name: name for x, _names, _code, name, _mlir in _ROWS if name}
 MLIR = {name: x for x, *_others, names in _ROWS for name in names.split()}
 _CPP_OF = {x: name for name, x in reversed(CPP.items())}
-_PTX = {
-    **{x: code.lower() for code, x in CODES.items()},
-    types.uint1: "b1",
-    types.fp8_e8m0: "ue8m0",
-    types.fp8_ue4m3: "ue4m3",
-}
+_PTX = {x: code.lower() for code, x in CODES.items()}
+_PTX |= {types.uint1: "b1", types.fp8_e8m0: "ue8m0", types.fp8_ue4m3: "ue4m3"}
 
 
-def as_element(x: Any) -> Element:
+def as_element(x: object) -> Element:
     """x as an element type: one of ours, C++'s name of one as text, or Python's float, which is C++'s."""
     if isinstance(x, Element):
         return x
@@ -75,9 +71,8 @@ def as_element(x: Any) -> Element:
         return types.int32
     found = CPP.get(x.replace("cutlass::", "").replace("cute::", "")) if isinstance(x, str) else None
     if found is None:
-        raise LeafTypeError(
-            f"{shown(x)} for an element type", "a type of tla.gpu, or its name in C++", "write half, or 'half_t'"
-        )
+        expected = "a type of tla.gpu, or its name in C++"
+        raise LeafTypeError(f"{shown(x)} for an element type", expected, "write half, or 'half_t'")
     return found
 
 
@@ -91,7 +86,7 @@ def ptx_name(x: Element) -> str:
     return _PTX.get(x, x.name)
 
 
-def element_of(call: str, tile: Any, given: Any) -> Element:
+def element_of(call: str, tile: object, given: object) -> Element:
     """The element type of a tile: what is given, or that of its tensor's buffer. call: how to give one,
     for the message.
 
@@ -106,16 +101,22 @@ def element_of(call: str, tile: Any, given: Any) -> Element:
     element = as_element(given)
     held = 8 * dtype.itemsize if dtype is not None else max(8, element.bits)
     if held != max(8, element.bits):
+        what = f"{call.partition('(')[0]} of {element} over a buffer of {dtype}"
         fix = f"leave out the element type, or view the buffer as elements of {element.bits} bits"
-        raise LeafTypeError(
-            f"{call.partition('(')[0]} of {element} over a buffer of {dtype}", f"elements of {held} bits", fix
-        )
+        raise LeafTypeError(what, f"elements of {held} bits", fix)
     return element
 
 
 def tensor_core_type(element: Element) -> Element:
     """The type that tensor cores take elements as: of the 32 bits of a float they read tf32's."""
     return types.tf32 if element is types.float else element
+
+
+def require_one_of(what: str, x: object, allowed: Iterable[str], fix: str) -> None:
+    """Require one of some names; LeafTypeError, which has them all, for anything else."""
+    names = [*allowed]
+    if not isinstance(x, str) or x not in names:
+        raise LeafTypeError(f"{what} {shown(x)}", f"one of {', '.join(names)}", fix)
 
 
 def require_number(what: str, x: object) -> int:

@@ -125,7 +125,7 @@ class Entry:
         """Whether it is of an architecture, "sm80", or "rdna3/64" for one of its waves; of any for None."""
         return arch in (None, self.arch, f"{self.arch}/{self.wave}")
 
-    def atom(self, *arguments: Any) -> Atom:
+    def atom(self, *arguments: object) -> Atom:
         """The atom of the template's arguments. RankError for too few or too many of them, and what
         their parameters refuse."""
         values, given, rest = dict[str, Any](), list[str](), [*arguments]
@@ -143,11 +143,8 @@ class Entry:
             what, names = f"{self.name} with the argument {rest[0]!r}", ", ".join(p.name for p in self.parameters)
             raise LeafTypeError(what, f"those of {names}, in this order", f"leave {rest[0]} out")
         found = self.make(f"{self.name}<{','.join(given)}>" if given else self.name, **values)
-        return (
-            replace(found, template=self)
-            if isinstance(found, MMAAtom) and not self.is_template and self.parameters
-            else found
-        )
+        has_options = self.parameters and not self.is_template
+        return replace(found, template=self) if has_options and isinstance(found, MMAAtom) else found
 
     def _wrong_number(self, arguments: tuple[Any, ...]) -> None:
         least = sum(p.default is ... for p in self.parameters)
@@ -205,9 +202,6 @@ def one_of(noun: str, allowed: tuple[Element, ...], where: str, x: object) -> El
     """An element type of a template, checked against those of the instruction."""
     element = as_element(x)
     if allowed and element not in allowed:
-        raise LeafTypeError(
-            f"{noun} of {where} of {element}",
-            ", ".join(map(repr, allowed)),
-            f"take {allowed[0]}, or another instruction",
-        )
+        what, fix = f"{noun} of {where} of {element}", f"take {allowed[0]}, or another instruction"
+        raise LeafTypeError(what, ", ".join(map(repr, allowed)), fix)
     return element

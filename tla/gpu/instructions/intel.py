@@ -30,9 +30,7 @@ LANES = 16
 
 def by_rows(rows: int, k: int, bits: int) -> Layout:
     """The operand of `rows` rows: lanes along K, a byte (or one element that is wider) each."""
-    if (
-        bits == 32
-    ):  # K is 8: the lanes are two rows at once. CuTe gives the upper lanes row 1 of a matrix that has one row alone
+    if bits == 32:  # K is 8: lanes are two rows at once. CuTe gives the upper ones row 1 of a matrix of one row too
         return tv(((8, 2), max(rows // 2, 1)), ((rows, 1 if rows > 1 else 0), 2 if rows > 2 else 0))
     each = max(8 // bits, 1)
     return tv_of([(LANES, rows * each)], [(each, rows), (k // (LANES * each), LANES * each * rows), (rows, 1)])
@@ -59,9 +57,8 @@ def _dpas(name: str, form: str, M: int, TypeD: Element, TypeA: Element, TypeB: E
     result = tv((LANES, M), (M, 1)) if form == "TT" else tv((LANES, M), (1, 16))
     operands = (rows, columns) if form == "TT" else (columns, rows)
     shape = shape_of(M, 16, k) if form == "TT" else shape_of(16, M, k)
-    return MMAAtom(
-        name, "xe", TypeD, TypeA, TypeB, TypeC, shape, tv(LANES, 1), *operands, result, f"dpas.8x{M}", wave=LANES
-    )
+    types = TypeD, TypeA, TypeB, TypeC
+    return MMAAtom(name, "xe", *types, shape, tv(LANES, 1), *operands, result, f"dpas.8x{M}", wave=LANES)
 
 
 def entries() -> Iterator[Entry]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ...core.brackets import split
 from ...core.cache import plain_memo
+from ...core.element import Element
 from ...core.errors import LeafTypeError, ParseError, RangeError
 from ...core.int_tuple import shown
 from ...core.ints import known
@@ -87,11 +88,8 @@ def atom(text: str, arch: str | None = None) -> Any:
     Source: CUTLASS; the manuals of the vendors.
     """
     if not isinstance(text, str):
-        raise LeafTypeError(
-            f"atom of a {type(text).__name__}",
-            "the name of an instruction",
-            'write atom("SM80_16x8x8_F32F16F16F32_TN")',
-        )
+        fix = 'write atom("SM80_16x8x8_F32F16F16F32_TN")'
+        raise LeafTypeError(f"atom of a {type(text).__name__}", "the name of an instruction", fix)
     if arch is not None and not isinstance(arch, str):
         raise LeafTypeError(f"the architecture {shown(arch)}", "a text", "write 'sm80'")
     name, arguments = _parsed(text)
@@ -111,9 +109,8 @@ def _parsed(text: str) -> tuple[str, list[Any]]:
         return amds[1], [*amd.read_modifiers(amds[1], modifiers)] if modifiers.strip() else []
     match = re.fullmatch(r"\s*([A-Za-z_][\w:]*)\s*(?:<(.*)>\s*)?(?:\{\})?", text, re.DOTALL)
     if match is None or len(text) > 1000:
-        raise ParseError(
-            text[:1000], 0, "no name of an instruction", "a name, or name<argument, ...>", "write it as the source does"
-        )
+        what, expected = "no name of an instruction", "a name, or name<argument, ...>"
+        raise ParseError(text[:1000], 0, what, expected, "write it as the source does")
     return _plain_name(match[1]), [_argument(part) for part in split(match[2] or "") if part]
 
 
@@ -155,11 +152,11 @@ def _nearest(name: str) -> str:
 def atoms(
     arch: str | None = None,
     *,
-    a: Any = None,
-    b: Any = None,
-    c: Any = None,
+    a: object = None,
+    b: object = None,
+    c: object = None,
     kind: type | None = None,
-    shape_mnk: Any = None,
+    shape_mnk: tuple[int, int, int] | None = None,
 ) -> list[Any]:
     """The atoms that have what is asked for.
 
@@ -176,26 +173,21 @@ def atoms(
     True
     """
     wanted = {side: as_element(t) for side, t in (("A", a), ("B", b), ("C", c)) if t is not None}
-    if not (
-        shape_mnk is None
-        or (isinstance(shape_mnk, tuple) and len(shape_mnk) == 3 and all(known(n) is not None for n in shape_mnk))
-    ):
+    given: tuple[Any, ...] = shape_mnk if isinstance(shape_mnk, tuple) else (shape_mnk,)
+    if shape_mnk is not None and (len(given) != 3 or any(known(n) is None for n in given)):
         raise LeafTypeError(f"atoms of the shape {shown(shape_mnk)}", "three integers, M, N and K", "write (16, 8, 16)")
     if not (kind is None or kind is MMAAtom or kind is CopyAtom):
         raise LeafTypeError(f"atoms of the kind {shown(kind)}", "MMAAtom or CopyAtom", "leave kind out for both")
-    shape = None if shape_mnk is None else tuple(map(int, shape_mnk))
-    out = []
-    for found in _all(arch):
-        if kind is not None and not isinstance(found, kind):
-            continue
-        if (wanted or shape) and not isinstance(found, MMAAtom):
-            continue
-        if isinstance(found, MMAAtom):
-            own = {"A": {found.val_A, *found.types[:1]}, "B": {found.val_B, *found.types[1:]}, "C": {found.val_C}}
-            if not all(t in own[side] for side, t in wanted.items()) or (shape and tuple(found.shape_mnk) != shape):
-                continue
-        out.append(found)
-    return out
+    shape = None if shape_mnk is None else tuple(map(int, given))
+    return [x for x in _all(arch) if (kind is None or isinstance(x, kind)) and _has(x, wanted, shape)]
+
+
+def _has(x: Atom, wanted: dict[str, Element], shape: tuple[int, ...] | None) -> bool:
+    """Whether an atom has these element types of operands, and this tile."""
+    if not isinstance(x, MMAAtom):
+        return not wanted and shape is None
+    own = {"A": {x.val_A, *x.types[:1]}, "B": {x.val_B, *x.types[1:]}, "C": {x.val_C}}
+    return all(t in own[side] for side, t in wanted.items()) and shape in (None, tuple(x.shape_mnk))
 
 
 def _all(arch: str | None) -> Iterator[Atom]:
@@ -222,7 +214,7 @@ class _Brackets:
 
 
 @_Brackets
-def Copy_Atom(*given: Any) -> CopyAtom:
+def Copy_Atom(*given: object) -> CopyAtom:
     """A copy instruction that copies elements of a type, as CuTe writes it: `Copy_Atom[operation, element]`.
 
     >>> from tla.gpu import Copy_Atom, UniversalCopy, half, uint128
@@ -234,15 +226,13 @@ def Copy_Atom(*given: Any) -> CopyAtom:
     operation, element = given if len(given) == 2 else (None, None)
     operation = atom(operation) if isinstance(operation, str) else operation
     if not isinstance(operation, CopyAtom):
-        what = f"Copy_Atom[{given!r}]"
-        raise LeafTypeError(
-            what, "a copy instruction and an element type", "write Copy_Atom[UniversalCopy[uint128], half]"
-        )
+        fix = "write Copy_Atom[UniversalCopy[uint128], half]"
+        raise LeafTypeError(f"Copy_Atom[{given!r}]", "a copy instruction and an element type", fix)
     return operation[element]
 
 
 @_Brackets
-def MMA_Atom(*given: Any) -> MMAAtom:
+def MMA_Atom(*given: object) -> MMAAtom:
     """The atom of a matrix instruction, as CuTe writes it: `MMA_Atom[operation]`, the operation itself.
 
     >>> from tla.gpu import MMA_Atom, SM80_16x8x8_F32F16F16F32_TN
@@ -253,7 +243,6 @@ def MMA_Atom(*given: Any) -> MMAAtom:
     """
     operation = atom(given[0]) if isinstance(given[0], str) else given[0]
     if not isinstance(operation, MMAAtom):
-        raise LeafTypeError(
-            f"MMA_Atom[{operation!r}]", "a matrix instruction", "write MMA_Atom[SM80_16x8x8_F32F16F16F32_TN]"
-        )
+        fix = "write MMA_Atom[SM80_16x8x8_F32F16F16F32_TN]"
+        raise LeafTypeError(f"MMA_Atom[{operation!r}]", "a matrix instruction", fix)
     return operation

@@ -28,9 +28,8 @@ def _vector(name: str, arch: str, bits: int, t: Element) -> MMAAtom:
     """D (1,N) = A (1,1) * B (N,1) + C, of one register of N elements."""
     n = bits // t.bits
     one, row = tv((1, 1), (0, 0)), tv((1, n), (0, 1))
-    return MMAAtom(
-        name, arch, t, t, t, t, shape_of(1, n, 1), tv(1, 0), one, row, row, name.lower(), register_bits=bits, wave=1
-    )
+    tile, thread, text = shape_of(1, n, 1), tv(1, 0), name.lower()
+    return MMAAtom(name, arch, t, t, t, t, tile, thread, one, row, row, text, register_bits=bits, wave=1)
 
 
 def entries() -> Iterator[Entry]:

@@ -202,13 +202,9 @@ def _as_it_is(_where: str, x: object) -> object:
 def _examples(kind: Kind, form: str, sms: int) -> tuple[tuple[Any, ...], ...]:
     sparse, more = form.endswith("SPARSE"), (0,) * form.endswith("SCALED")
     a = fp8_e4m3 if fp8_e4m3 in kind.inputs else kind.inputs[0]
-    vectors: tuple[tuple[int, ...], ...] = (
-        tuple((v * (1 + sparse),) for v in kind.vectors) if kind.takes_vector else ((),)
-    )
-    scale = kind.scales[:1]
-    return tuple(
-        (a, a, kind.outputs[0], *scale, 128 * sms, n, *v, Major.K, Major.K, *more) for v in vectors for n in (64, 128)
-    )
+    vectors = [(v * (1 + sparse),) for v in kind.vectors] if kind.takes_vector else [()]
+    types = a, a, kind.outputs[0], *kind.scales[:1]
+    return tuple((*types, 128 * sms, n, *v, Major.K, Major.K, *more) for v in vectors for n in (64, 128))
 
 
 #: Products of complex numbers, real and imaginary parts as neighbours: of these the instruction makes the sum of the
@@ -233,13 +229,11 @@ def _entry(name: str, arch: str, kind: Kind, form: str, sms: int) -> Entry:
 
 def _interleaved(name: str, sms: int) -> Entry:
     """An instruction whose types its name says, and whose operands are K-major."""
-    make = partial(
-        _umma, kind=_COMPLEX, form="TS", sms=sms, k_scale=2, a_type=complex_tf32, b_type=complex_tf32, c_type=float
-    )
+    types: dict[str, Any] = {"a_type": complex_tf32, "b_type": complex_tf32, "c_type": float}
+    make = partial(_umma, kind=_COMPLEX, form="TS", sms=sms, k_scale=2, **types)
     k_major = major("b_major", "B", "UMMA", why_k="it is not transposed")
-    parameters = (
-        k_major if p.name == "b_major" else p for p in _parameters(_COMPLEX, "TS", sms) if not p.name.endswith("_type")
-    )
+    others = (p for p in _parameters(_COMPLEX, "TS", sms) if p.name not in types)
+    parameters = (k_major if p.name == "b_major" else p for p in others)
     return Entry(name, "sm100", make, tuple(parameters), tuple((128 * sms, n, Major.K, Major.K) for n in (64, 128)))
 
 

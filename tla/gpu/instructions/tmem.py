@@ -47,10 +47,8 @@ def _cells(m: int, n: int, sms: int, allocation: str) -> tuple[Layout, int]:
     if (sms, m) == (2, 64) and allocation == "Duplicated":
         return tv((LANES, n), (1, LANES)), 1
     if (sms, m) not in rows:
-        known = sorted({a for s, a in rows if s == sms})
-        raise DivisibilityError(
-            f"an operand of {m} rows on {sms} SM", f"{' or '.join(map(str, known))} rows", "take M of the instruction"
-        )
+        known = " or ".join(map(str, sorted({a for s, a in rows if s == sms})))
+        raise DivisibilityError(f"an operand of {m} rows on {sms} SM", f"{known} rows", "take M of the instruction")
     return rows[sms, m]
 
 
@@ -80,22 +78,15 @@ def tmem_layout(
     Source: CuTe `UMMA::tmem_frg`.
     """
     element = as_element(element)
-    if not isinstance(allocation, str) or allocation not in ALLOCATIONS.get(
-        require_number("the SMs of an instruction", sms), ()
-    ):
-        raise LeafTypeError(
-            f"{allocation} tensor memory of {sms} SMs",
-            "Interleaved; NonInterleaved of 1, Duplicated of 2",
-            "use one of these",
-        )
+    kinds = ALLOCATIONS.get(require_number("the SMs of an instruction", sms), ())
+    if not isinstance(allocation, str) or allocation not in kinds:
+        expected = "Interleaved; NonInterleaved of 1, Duplicated of 2"
+        raise LeafTypeError(f"{allocation} tensor memory of {sms} SMs", expected, "use one of these")
+    what = f"tensor memory of the shape {shown(shape)}"
     if not isinstance(shape, tuple) or not shape or not isinstance(shape[0], tuple) or len(shape[0]) != 2:
-        raise RankError(
-            f"tensor memory of the shape {shown(shape)}", "((M, N), rest...)", "take the shape of partition_C"
-        )
+        raise RankError(what, "((M, N), rest...)", "take the shape of partition_C")
     if not all(type(n) is Int for n in leaves(shape)):
-        raise LeafTypeError(
-            f"tensor memory of the shape {shown(shape)}", "static extents: it is allocated", "write static(shape)"
-        )
+        raise LeafTypeError(what, "static extents: it is allocated", "write static(shape)")
     storage = require_number("the bits of an element's storage", storage)
     if storage < element.bits:
         raise RangeError(f"{element} in {storage} bits", f"{element.bits} or more", "leave out storage")
@@ -103,19 +94,13 @@ def tmem_layout(
         raise DivisibilityError(f"{element} in {storage} bits", f"a multiple of {element.bits}", "leave out storage")
     m, n = (int(size(x)) for x in shape[0])
     cells, step = _cells(m, n, sms, allocation)
-    rest = tuple(shape[1:])
-    logical = (
-        tiled_product(cells, Layout(Shape(*rest), compact_col_major(Shape(*rest), static(step)))) if rest else cells
-    )
+    rest = Shape(*shape[1:])
+    logical = tiled_product(cells, Layout(rest, compact_col_major(rest, static(step)))) if rest else cells
     path = (1 << PATH_BITS) * 32 // element.bits
     layout = composition(tv((LANES, 1 << 14), (path, storage // element.bits)), logical)
     used = tmem_columns(layout, element)
     if used > COLUMNS:
-        raise RangeError(
-            f"tensor memory of the shape {shown(shape)}: {used} columns",
-            f"at most {COLUMNS}",
-            "use a smaller tile, or fewer stages",
-        )
+        raise RangeError(f"{what}: {used} columns", f"at most {COLUMNS}", "use a smaller tile, or fewer stages")
     return layout
 
 
@@ -145,9 +130,8 @@ def tmem_address(offset: int, element: object) -> TmemAddress:
     address = TmemAddress(bits >> (PATH_BITS + 5), bits >> 5 & (1 << PATH_BITS) - 1, bits & 31)
     if not 0 <= address.lane < LANES or address.column >= COLUMNS:
         what = f"the offset {offset} of tensor memory: data path {address.lane}, column {address.column}"
-        raise RangeError(
-            what, f"data paths below {LANES}, columns below {COLUMNS}", "take an offset of a layout of tmem_layout"
-        )
+        expected = f"data paths below {LANES}, columns below {COLUMNS}"
+        raise RangeError(what, expected, "take an offset of a layout of tmem_layout")
     return address
 
 

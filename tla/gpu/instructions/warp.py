@@ -69,10 +69,8 @@ def _warp(name: str, arch: str, m: int, k: int, codes: str, part: str) -> MMAAto
     d, a, b, c = _split(codes)
     v = max(32 // a.bits, 1)
     rows, columns = fragment(m, k, v, a.bits == 4), fragment(8, k, v, a.bits == 4)
-    text, shape = ptx(m, 8, k, [d, a, b, c], part), shape_of(m, 8, k)
-    return MMAAtom(
-        name, arch, d, a, b, c, shape, WARP, rows, columns, fragment(m, 8, 2), text, arithmetic=PARTS[part][0]
-    )
+    text, tvs = ptx(m, 8, k, [d, a, b, c], part), (rows, columns, fragment(m, 8, 2))
+    return MMAAtom(name, arch, d, a, b, c, shape_of(m, 8, k), WARP, *tvs, text, arithmetic=PARTS[part][0])
 
 
 _INT8 = [f"S32{a}{b}S32" for a, b in itertools.product(("S8", "U8"), repeat=2)]
@@ -118,19 +116,8 @@ def _dot(name: str, k: int, t: Element, text: str) -> MMAAtom:
 def _pair(name: str, m: int, n: int) -> MMAAtom:
     """Two fused multiply-adds of one thread, which share one factor."""
     vector = {1: ONE, 2: tv((1, 2), (0, 1))}
-    types = (float, float, float, float)
-    return MMAAtom(
-        name,
-        "sm100",
-        *types,
-        shape_of(m, n, 1),
-        THREAD,
-        vector[m],
-        vector[n],
-        vector[2],
-        "fma.rn.f32x2",
-        register_bits=64,
-    )
+    types, tvs = (float, float, float, float), (vector[m], vector[n], vector[2])
+    return MMAAtom(name, "sm100", *types, shape_of(m, n, 1), THREAD, *tvs, "fma.rn.f32x2", register_bits=64)
 
 
 #: Of a quad pair: the operand whose K is contiguous ("row" of A, "col" of B), and the other one.
@@ -145,9 +132,8 @@ def _quad_pair(name: str, codes: str, majors: str) -> MMAAtom:
     d, a, b, c = _split(codes)
     left = _K_MAJOR if majors[0] == "T" else _MN_MAJOR
     right = _K_MAJOR if majors[1] == "N" else _MN_MAJOR
-    text = ptx(
-        8, 8, 4, [d, a, b, c], order=f"{'row' if majors[0] == 'T' else 'col'}.{'col' if majors[1] == 'N' else 'row'}"
-    )
+    order = f"{'row' if majors[0] == 'T' else 'col'}.{'col' if majors[1] == 'N' else 'row'}"
+    text = ptx(8, 8, 4, [d, a, b, c], order=order)
     total = _C_OF_16 if d is half else _C_OF_32
     return MMAAtom(name, "sm70", d, a, b, c, shape_of(8, 8, 4), tv((4, 2), (1, 16)), left, right, total, text)
 
@@ -192,11 +178,8 @@ def _sm120(
     stored = uint4 if four_bits else uint8
     v = (8 if four_bits else 4) * (1 + sparse)
     more: dict[str, Any] = {"types": (a_type, b_type)}
-    if scaled:
-        more |= {
-            "SFA": tv(((2, 2, 8), k), ((8, 0, 1), 16)),
-            "SFB": tv(((4, 8), k), ((0, 1), 8)),
-        }  # lanes 0 and 1 of a group have A's, 0 B's
+    if scaled:  # lanes 0 and 1 of a group have A's scales, lane 0 B's
+        more |= {"SFA": tv(((2, 2, 8), k), ((8, 0, 1), 16)), "SFB": tv(((4, 8), k), ((0, 1), 8))}
         more |= {"val_SF": sf_type, "sf_vec": VS}
     if sparse:
         shape = (k // 2,) if four_bits else k // 2

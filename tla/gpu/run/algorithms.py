@@ -37,7 +37,7 @@ def clear(t: Tensor) -> None:
     fill(t, 0)
 
 
-def fill(t: Tensor, value: Any) -> None:
+def fill(t: Tensor, value: npt.ArrayLike) -> None:
     """Set every element of a tensor of threads to a value; RangeError for an integer that does not fit.
 
     >>> import numpy as np
@@ -69,20 +69,18 @@ def transform(source: npt.NDArray[Any] | Tensor, target: Tensor, f: Callable[...
 
     source, target = as_tensor("transform", source), as_tensor("transform", target)
     if not callable(f):
-        raise LeafTypeError(
-            f"transform by {shown(f)}", "a function of an array", "write numpy.sqrt, or lambda x: x + 1"
-        )
+        fix = "write numpy.sqrt, or lambda x: x + 1"
+        raise LeafTypeError(f"transform by {shown(f)}", "a function of an array", fix)
     if math.prod(extents_of(source)) != math.prod(extents_of(target)):
         raise RankError(f"transform of {source!r} to {target!r}", "as many elements", "partition both the same way")
     found, shape = np.asarray(f(values_of(source))), places_of(target).shape
     if found.ndim and found.size != math.prod(shape):
-        raise RankError(
-            f"transform: an array of {found.shape} for one of {shape}", "as many elements", "give each element one"
-        )
+        what = f"transform: an array of {found.shape} for one of {shape}"
+        raise RankError(what, "as many elements", "give each element one")
     write("transform", target, found.reshape(shape) if found.ndim else found)
 
 
-def axpby(alpha: Any, x: npt.NDArray[Any] | Tensor, beta: Any, y: npt.NDArray[Any] | Tensor) -> None:
+def axpby(alpha: object, x: npt.NDArray[Any] | Tensor, beta: object, y: npt.NDArray[Any] | Tensor) -> None:
     """y = alpha * x + beta * y for every element that is valid of both; where beta is 0, y is not read.
 
     >>> import numpy as np
@@ -95,19 +93,15 @@ def axpby(alpha: Any, x: npt.NDArray[Any] | Tensor, beta: Any, y: npt.NDArray[An
     Integers are computed exactly, floats of less than 32 bits in float32. Raises RankError where the extents differ,
     RangeError for what y's type does not hold. Source: CuTe `axpby`.
     """
-    x, y, alpha, beta = (
-        as_tensor("axpby", x),
-        as_tensor("axpby", y),
-        _factor("axpby", "alpha", alpha),
-        _factor("axpby", "beta", beta),
-    )
+    x, y = as_tensor("axpby", x), as_tensor("axpby", y)
+    alpha, beta = _factor("axpby", "alpha", alpha), _factor("axpby", "beta", beta)
     if extents_of(x) != extents_of(y):
         raise RankError(f"axpby of {x!r} and {y!r}", "the same extents", "partition both the same way")
     valid = valid_of(x) & valid_of(y)
     total = scaled("axpby", alpha, read("axpby", x, valid))
-    write(
-        "axpby", y, total if beta == 0 else added("axpby", total, scaled("axpby", beta, read("axpby", y, valid))), valid
-    )
+    if beta != 0:
+        total = added("axpby", total, scaled("axpby", beta, read("axpby", y, valid)))
+    write("axpby", y, total, valid)
 
 
 def _factor(where: str, name: str, x: Any) -> Any:

@@ -36,19 +36,18 @@ def multiplied(atom: MMAAtom, left: npt.NDArray[Any], right: npt.NDArray[Any], t
         return _integers(atom, left, right, total, dtype)
     wide = _wide(atom, dtype)
     left, right = _parts(atom, left, right)
-    product = np.matmul(
-        _signed(left, atom.arithmetic.negate_A, wide), _signed(right, atom.arithmetic.negate_B, wide).swapaxes(-1, -2)
-    )
-    return rounded(rounded(total, wide) / 2**atom.arithmetic.shift_C + product, dtype)
+    how = atom.arithmetic
+    left, right = _signed(left, how.negate_A, wide), _signed(right, how.negate_B, wide)
+    product = np.matmul(left, right.swapaxes(-1, -2))
+    return rounded(rounded(total, wide) / 2**how.shift_C + product, dtype)
 
 
 def require_accumulator(atom: MMAAtom, dtype: object) -> None:
     """LeafTypeError for accumulators of another type than those of an atom whose sums stop at their ends."""
     own = numpy_type(atom.val_D)
     if atom.arithmetic.saturate and str(dtype) != own:
-        raise LeafTypeError(
-            f"gemm by {atom.name}: D of {dtype}", f"{own}, at whose ends its sums stop", f"convert it to {own}"
-        )
+        expected = f"{own}, at whose ends its sums stop"
+        raise LeafTypeError(f"gemm by {atom.name}: D of {dtype}", expected, f"convert it to {own}")
 
 
 def _wide(atom: MMAAtom, dtype: Any) -> Any:
@@ -78,8 +77,7 @@ def _parts(atom: MMAAtom, left: Any, right: Any) -> tuple[Any, Any]:
 def _integers(
     atom: MMAAtom, left: npt.NDArray[Any], right: npt.NDArray[Any], total: npt.NDArray[Any], dtype: Any
 ) -> Any:
-    """D of integers: the exact sum, and then clamped, wrapped, or refused where D is wider than the atom's own and does
-    not hold it."""
+    """D of integers: the exact sum, clamped or wrapped; refused where D is wider than the atom's and overflows."""
     import numpy as np
 
     bound = _largest(left) * _largest(right) * left.shape[-1] * 2 + _largest(total)
@@ -97,9 +95,8 @@ def _integers(
         return rounded((found - low) % count + low, dtype)
     if found.size and not ends.min <= found.min() <= found.max() <= ends.max:
         what = f"gemm by {atom.name}: sums from {int(found.min())} to {int(found.max())} in {dtype}"
-        raise RangeError(
-            what, f"{ends.min} to {ends.max}", "use smaller numbers, or accumulators of the atom's own type, which wrap"
-        )
+        fix = "use smaller numbers, or accumulators of the atom's own type, which wrap"
+        raise RangeError(what, f"{ends.min} to {ends.max}", fix)
     return rounded(found, dtype)
 
 

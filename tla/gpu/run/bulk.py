@@ -89,13 +89,10 @@ def bulk_facts(tma: TMACopy, source: Tensor, target: Tensor) -> BulkStep:
     Source: CuTe `copy(TMA, src, dst)`; the PTX manual, "cp.async.bulk.tensor".
     """
     if not isinstance(tma, TMACopy) or tma.operation not in _OPERATIONS or int(size(tma.TV[0])) > 1:
-        given = tma.operation if isinstance(tma, TMACopy) else shown(tma)
-        expected = (
-            "make_tma_copy('SM90_TMA_LOAD', gmem, smem), SM90_TMA_STORE, or one of a cluster with one part of a tile"
-        )
-        raise LeafTypeError(
-            f"a copy of a tile by {given}", expected, "make it of the part that one CTA loads, without cluster="
-        )
+        given = f"a copy of a tile by {tma.operation if isinstance(tma, TMACopy) else shown(tma)}"
+        others = "SM90_TMA_STORE, or one of a cluster with one part of a tile"
+        fix = "make it of the part that one CTA loads, without cluster="
+        raise LeafTypeError(given, f"make_tma_copy('SM90_TMA_LOAD', gmem, smem), {others}", fix)
     step = BulkStep(tma, as_tensor("a copy by TMA", source), as_tensor("a copy by TMA", target))
     where = f"a {'store' if step.stores else 'load'} by TMA"
     outside, inside = (step.target, step.source) if step.stores else (step.source, step.target)
@@ -114,16 +111,14 @@ def bulk_facts(tma: TMACopy, source: Tensor, target: Tensor) -> BulkStep:
 def _require_tile(where: str, tma: TMACopy, source: Tensor) -> None:
     """Require a tile of the map's tensor, which goes along its modes as the map does."""
     if isinstance(tma.gmem, Tensor) and tma.gmem.data is not source.data:
-        raise LeafTypeError(
-            f"{where} of a tile of another tensor", "a tile of the tensor that the map is of", "make a map of it too"
-        )
+        expected = "a tile of the tensor that the map is of"
+        raise LeafTypeError(f"{where} of a tile of another tensor", expected, "make a map of it too")
     whole = tma.gmem if isinstance(tma.gmem, Tensor) else MakeTensor(None, tma.gmem)
     wanted = local_tile(whole, tma.tiler_mn, (0,) * rank(tma.tiler_mn)).layout
     if [*map(known, leaves(source.shape))] != [*map(known, leaves(wanted.shape))]:
+        what, expected = f"{where} of a tile of {shown(source.shape)}", "the tile that the map is for"
         fix = "write local_tile(gmem, tile, coord) with the tile of make_tma_copy"
-        raise RankError(
-            f"{where} of a tile of {shown(source.shape)}", f"the tile that the map is for, {shown(wanted.shape)}", fix
-        )
+        raise RankError(what, f"{expected}, {shown(wanted.shape)}", fix)
     if not isinstance(source.layout, Layout) or not _same_strides(source.layout, wanted):
         what = f"{where} of a tile that lies as {shown(source.layout)}"
         raise RangeError(what, f"{shown(wanted)}, as the map goes", "write local_tile(gmem, tile, coord)")
@@ -134,17 +129,14 @@ def _require_shared(where: str, tma: TMACopy, target: Tensor) -> None:
     mine, theirs = innermost(target.layout), innermost(tma.smem)
     swizzles = [x.outer if isinstance(x, ComposedLayout) else None for x in (target.layout, tma.smem)]
     if swizzles[0] != swizzles[1] or not _same_strides(mine, theirs):
-        expected, fix = (
-            f"{shown(tma.smem)}, as the map writes it",
-            "give a stage of the shared memory that the map is made for",
-        )
-        raise RangeError(f"{where}: shared memory {shown(target.layout)}", expected, fix)
+        what = f"{where}: shared memory {shown(target.layout)}"
+        fix = "give a stage of the shared memory that the map is made for"
+        raise RangeError(what, f"{shown(tma.smem)}, as the map writes it", fix)
     multiple = max(tma.map.mode.pattern, BOX_BYTES)
     inside = target.layout.offset if isinstance(target.layout, ComposedLayout) else 0
+    begins = f"{where}: where its shared memory begins"
     for start in (target.offset, inside):
-        if not require(
-            "divides", multiple * 8, start * tma.element.bits, lambda: f"{where}: where its shared memory begins"
-        ):
+        if not require("divides", multiple * 8, start * tma.element.bits, lambda: begins):
             what = f"{where}, whose shared memory begins at element {shown(start)}"
             raise RangeError(what, f"a multiple of {multiple} bytes", "make each stage a multiple of them")
 
@@ -158,8 +150,7 @@ def _same_strides(a: Layout, b: Layout) -> bool:
 
 
 def run_bulk(step: BulkStep, *targets: Tensor) -> None:
-    """Execute the load or the store of a tile on numpy: what is past the end of the global tensor is zero, or
-    is not written.
+    """Execute the load or the store of a tile on numpy: past the global tensor's end are zeros, or nothing is written.
 
     targets   of a load to several blocks the tiles that are written, which lie as the step's target; none for that one
 

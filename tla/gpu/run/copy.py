@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-def copy(*operands: Any) -> None:
-    """Copy what all threads read to where they write, by the layouts of a copy's atom:
-    `copy(tiled_copy, source, target)`.
+def copy(*operands: object) -> None:
+    """Copy what all threads read to where they write, by a copy's atom: `copy(tiled_copy, source, target)`.
 
     tiled_copy   a TiledCopy, or a CopyAtom with its element type; left out, as `copy(source, target)`, each thread
                  copies by itself, in the order of one index and in accesses as wide as static layouts allow, as CuTe's
@@ -57,7 +56,7 @@ def copy(*operands: Any) -> None:
         run_copy(copy_of(*operands))
 
 
-def copy_if(*operands: Any) -> None:
+def copy_if(*operands: object) -> None:
     """As copy, where a predicate is true: `copy_if(tiled_copy, predicate, source, target)`, or without the tiled copy.
 
     Where it is not, the target stays, but for atoms that fill zeros (ZFILL). Without a tiled copy each thread copies
@@ -80,15 +79,14 @@ def copy_if(*operands: Any) -> None:
     run_copy(copy_if_of(*operands))
 
 
-def copy_of(*operands: Any) -> CopyStep:
-    """The copy that `copy(...)` of these operands executes. Raises what copy_facts raises, RankError for
-    more operands or fewer."""
+def copy_of(*operands: object) -> CopyStep:
+    """The copy that `copy(...)` of these operands executes. Raises what copy_facts does, RankError for other counts."""
     *given, source, target = _operands("copy", operands, "source, target")
     source, target = _with_data("copy", source), _with_data("copy", target)
     return copy_facts(given[0] if given else plain_copy(source, target), source, target)
 
 
-def copy_if_of(*operands: Any) -> CopyStep:
+def copy_if_of(*operands: object) -> CopyStep:
     """The copy that `copy_if(...)` of these operands executes, as copy_of."""
     *given, predicate, source, target = _operands("copy_if", operands, "predicate, source, target")
     source, target = _with_data("copy_if", source), _with_data("copy_if", target)
@@ -99,9 +97,8 @@ def _operands(where: str, given: tuple[Any, ...], names: str) -> tuple[Any, ...]
     """The operands of a copy, the tiled copy first or left out; RankError for more or fewer."""
     least = names.count(",") + 1
     if len(given) not in (least, least + 1):
-        raise RankError(
-            f"{where} of {len(given)} operands", f"tiled_copy, {names}, or {names}", f"write {where}({names})"
-        )
+        what = f"{where} of {len(given)} operands"
+        raise RankError(what, f"tiled_copy, {names}, or {names}", f"write {where}({names})")
     return given
 
 
@@ -139,8 +136,7 @@ def run_copy(step: CopyStep) -> None:
 
 
 def _in_extents(values: npt.NDArray[Any], extents: tuple[int, ...]) -> Any:
-    """Values of each thread, (thread, modes ...), in as many modes of other extents, by their index: the first mode is
-    the fastest."""
+    """The values of each thread, (thread, modes ...), in modes of other extents: by index, the first mode fastest."""
     if values.shape[1:] == extents:
         return values
     backward = values.transpose(0, *range(values.ndim - 1, 0, -1)).reshape(values.shape[0], *reversed(extents))

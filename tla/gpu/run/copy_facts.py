@@ -11,13 +11,14 @@ Copy_Atom::call, and include/cute/algorithm/copy.hpp.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...algebra.codomain import cosize
 from ...algebra.common import max_alignment, max_common_vector, nullspace
 from ...algebra.composition import composition
-from ...algebra.flat_modes import flat_modes
+from ...algebra.flat_modes import Mode, flat_modes
 from ...algebra.modes import take
 from ...core.composed import innermost
 from ...core.element import Element
@@ -29,7 +30,7 @@ from ...core.questions import require
 from ...tensors.make_tensor import as_tensor
 from ...tensors.tensor import Tensor
 from ..descriptors.vectors import Vectors
-from ..instructions.atom import CopyAtom, CopySide
+from ..instructions.atom import CopyAtom, CopySide, beside
 from ..instructions.elements import element_of
 from ..instructions.names import Copy_Atom, entry
 from ..tiled.fragments import numpy_has
@@ -124,8 +125,7 @@ def copy_facts(
 
 
 def plain_copy(source: Tensor, target: Tensor, *, predicated: bool = False) -> CopyAtom:
-    """The atom of CuTe's `copy(src, dst)`, which takes static layouts to begin at 16 bytes; of
-    `copy_if(pred, src, dst)` by elements."""
+    """The atom of CuTe's `copy(src, dst)`, to which static layouts begin at 16 bytes; of `copy_if` by elements."""
     element = element_of("copy", source, None)
     bits = element.bits if predicated else 128 if is_static(source.layout) and is_static(target.layout) else 8
     made: CopyAtom = Copy_Atom[entry("AutoVectorizingCopyWithAssumedAlignment")[bits], element]
@@ -135,40 +135,31 @@ def plain_copy(source: Tensor, target: Tensor, *, predicated: bool = False) -> C
 def _atom(where: str, tiled_copy: CopyAtom | TiledCopy) -> CopyAtom:
     atom = tiled_copy.atom if isinstance(tiled_copy, TiledCopy) else tiled_copy
     if not isinstance(atom, CopyAtom) or atom.val_type is None:
-        what = f"{where} by {shown(tiled_copy)}"
-        raise LeafTypeError(
-            what, "a tiled copy, or a copy atom of a type", "tla.copy(source, target) takes whole tensors"
-        )
+        what, fix = f"{where} by {shown(tiled_copy)}", "tla.copy(source, target) takes whole tensors"
+        raise LeafTypeError(what, "a tiled copy, or a copy atom of a type", fix)
     return atom
 
 
 def _require_one_type(where: str, atom: CopyAtom, source: Tensor, target: Tensor) -> None:
     element = _element(atom)
     if atom.transposes and element.bits > 16:
-        raise LeafTypeError(
-            f"{where} of {element}", "elements of 16 bits or less, which stay whole", "copy them as half"
-        )
+        expected = "elements of 16 bits or less, which stay whole"
+        raise LeafTypeError(f"{where} of {element}", expected, "copy them as half")
     if atom.reads.bits % 8 or atom.writes.bits % 8:
         what = f"{where} of {element}, {atom.reads.bits} bits at once"
-        raise LeafTypeError(
-            what, "whole bytes, which are what has an address", "copy several elements at once: UniversalCopy[uint8]"
-        )
-    for t in (source, target):
-        if holds_coordinates(t):
-            raise LeafTypeError(
-                f"{where} of coordinates", "a tensor of elements", "copy the tensor that they are coordinates of"
-            )
+        fix = "copy several elements at once: UniversalCopy[uint8]"
+        raise LeafTypeError(what, "whole bytes, which are what has an address", fix)
+    if holds_coordinates(source) or holds_coordinates(target):
+        fix = "copy the tensor that they are coordinates of"
+        raise LeafTypeError(f"{where} of coordinates", "a tensor of elements", fix)
     if source.dtype is None or target.dtype is None:
         return
     if source.dtype != target.dtype:
-        raise LeafTypeError(
-            f"{where} of {source.dtype} to {target.dtype}", "one type", "convert with transform between registers"
-        )
+        what = f"{where} of {source.dtype} to {target.dtype}"
+        raise LeafTypeError(what, "one type", "convert with transform between registers")
     if numpy_has(element) and 8 * source.dtype.itemsize != element.bits:
-        what = f"{where} of {source.dtype} by {atom!r}"
-        raise LeafTypeError(
-            what, f"elements of {element.bits} bits", "convert the buffer, or make the atom one of its type"
-        )
+        what, fix = f"{where} of {source.dtype} by {atom!r}", "convert the buffer, or make the atom one of its type"
+        raise LeafTypeError(what, f"elements of {element.bits} bits", fix)
 
 
 def _element(atom: CopyAtom) -> Element:
@@ -182,62 +173,49 @@ def _require_memory(where: str, t: Tensor, side: CopySide, verb: str) -> None:
     wanted = (side.memory,) if side.memory != "any" else ("gmem", "smem", "registers")
     if given is not None and given not in wanted:
         what = f"{where}, which {verb} {' or '.join(wanted)}: a tensor in {given}"
-        raise LeafTypeError(
-            what,
-            f"position={' or '.join(map(repr, wanted))}",
-            "take an instruction of that memory, or copy in two steps",
-        )
+        fix = "take an instruction of that memory, or copy in two steps"
+        raise LeafTypeError(what, f"position={' or '.join(map(repr, wanted))}", fix)
 
 
 # ----------------------------------------------------------------------------------------- values and accesses
 
 
 def _sides(where: str, atom: CopyAtom, source: Tensor, target: Tensor) -> tuple[Side, Side]:
-    """Source and target with the values of an instruction in front, as CuTe takes them from the first mode: (values,
-    repetitions ...)."""
+    """Source and target as (values of an instruction, repetitions ...): CuTe takes these from the first mode."""
     tensors, wanted = (source, target), [int(size(layout[1])) for layout in (atom.val_src, atom.val_dst)]
-    modes = [first_mode(t) for t in tensors]
+    modes, element = [first_mode(t) for t in tensors], _element(atom)
     repeated: list[list[Any]] = [[], []]
-    while not any(known(size(m)) == n for m, n in zip(modes, wanted)) and all(
-        isinstance(m.shape, tuple) for m in modes
-    ):
-        repeated = [
-            [*flat_modes(take[1, rank(m)](m)), *more] if rank(m) > 1 else more for m, more in zip(modes, repeated)
-        ]
+    while all(isinstance(m.shape, tuple) and known(size(m)) != n for m, n in zip(modes, wanted)):
+        repeated = [[*_behind_first(m), *more] for m, more in zip(modes, repeated)]
         modes = [m[0] for m in modes]
     for t, m, n in zip(tensors, modes, wanted):
         if known(size(m)) != n:
             what = f"{where}, of {n} value{'s' * (n > 1)} a thread: a first mode of {shown(first_mode(t).shape)}"
-            raise RankError(
-                what,
-                f"(_{n}, repetitions ...): the instruction's values first",
-                "partition it with a tiled copy, or retile it",
-            )
+            expected = f"(_{n}, repetitions ...): the instruction's values first"
+            raise RankError(what, expected, "partition it with a tiled copy, or retile it")
     made = []
     for t, m, n, more, side in zip(tensors, modes, wanted, repeated, (atom.reads, atom.writes)):
-        inner = innermost(t.layout)
-        rest = flat_modes(take[1, rank(inner)](inner)) if isinstance(inner.shape, tuple) and rank(inner) > 1 else []
-        fix = (
-            f"take values along the contiguous mode, in rows of whole {side.bits // 8} bytes, or copy by "
-            f"UniversalCopy[{_element(atom)}]"
-        )
-        vectors = Vectors(t.layout, 0, flat_modes(m), [*more, *rest], side.bits, _element(atom), fix)
+        others = [*more, *_behind_first(innermost(t.layout))]
+        rows = f"take values along the contiguous mode, in rows of whole {side.bits // 8} bytes"
+        fix = f"{rows}, or copy by UniversalCopy[{element}]"
+        vectors = Vectors(t.layout, 0, flat_modes(m), others, side.bits, element, fix)
         made.append(Side(where, t, n, memory_of(t) or side.memory, vectors))
     _require_one_shape(where, source, target, made)
     return made[0], made[1]
 
 
+def _behind_first(layout: Layout) -> Sequence[Mode]:
+    """The leaves of a layout's modes behind the first."""
+    return flat_modes(take[1, rank(layout)](layout)) if rank(layout) > 1 else []
+
+
 def _require_one_shape(where: str, source: Tensor, target: Tensor, sides: list[Side]) -> None:
-    """Require as many repetitions of source and target, in as many modes; and of an array of threads whole
-    instructions."""
+    """Require as many repetitions of source and target, in as many modes; of arrays of threads whole instructions."""
     counts = [math.prod(n for n, _d in side.vectors.others) for side in sides]
     ranks = [len(product_each(innermost(t.layout).shape)) for t in (source, target)]
     if ranks[0] != ranks[1] or not require("==", counts[0], counts[1], lambda: where):
-        raise RankError(
-            f"{where} of {source!r} to {target!r}",
-            "the same modes behind the first",
-            "partition both by the same tiled copy",
-        )
+        what, fix = f"{where} of {source!r} to {target!r}", "partition both by the same tiled copy"
+        raise RankError(what, "the same modes behind the first", fix)
 
 
 def require_whole_instructions(where: str, atom: CopyAtom, source: Tensor, threads: int) -> None:
@@ -245,10 +223,8 @@ def require_whole_instructions(where: str, atom: CopyAtom, source: Tensor, threa
     lanes = int(size(atom.thr_id))
     if threads % lanes:
         what = f"{where}: {threads} threads of {extents_of(source)[0]} values"
-        each = int(size(atom.val_src)) // lanes
-        raise RangeError(
-            what, f"all the threads, {lanes} to an atom, of {each} values each", "partition for an array of threads"
-        )
+        expected = f"all the threads, {lanes} to an atom, of {int(size(atom.val_src)) // lanes} values each"
+        raise RangeError(what, expected, "partition for an array of threads")
 
 
 def _require_together(atom: CopyAtom, sides: tuple[Side, Side]) -> None:
@@ -265,36 +241,28 @@ def _raised(where: str, reason: Reason | None) -> None:
 
 
 def _require_own_places(where: str, source: Side, target: Side) -> None:
-    """Require a place for each access, as CuTe asserts: static modes of the target that have stride 0
-    are copied once."""
-    rest = [
-        Layout(tuple(n for n, _d in side.vectors.others), tuple(d for _n, d in side.vectors.others))
-        for side in (source, target)
-    ]
-    if not all(is_static(layout.shape) for layout in rest) or not any(
-        is_constant(0, d) for _n, d in target.vectors.others
-    ):
+    """Require a place for each access, as CuTe asserts: static modes of stride 0 of the target are copied once."""
+    rest = [beside(*(Layout(n, d) for n, d in side.vectors.others)) for side in (source, target)]
+    shared = any(is_constant(0, d) for _n, d in target.vectors.others)
+    if not shared or not all(is_static(layout.shape) for layout in rest):
         return
     once = nullspace(rest[1])
     if known(cosize(composition(rest[0], once))) != 1:
         what = f"{where} to {target.tensor!r}: several accesses of {shown(source.vectors.layout)} go to one place"
-        raise InjectivityError(
-            what, "a place for each access, or one source for all of them", "give the target a stride in each mode"
-        )
+        expected = "a place for each access, or one source for all of them"
+        raise InjectivityError(what, expected, "give the target a stride in each mode")
 
 
 # -------------------------------------------------------------------------------------------- as wide as it can be
 
 
 def _require_wide(where: str, atom: CopyAtom, source: Tensor, target: Tensor, truth: Truth | None) -> None:
-    """Require what CuTe's vectorizing copies do: elements in the order of their index, in accesses as wide as static
-    layouts allow."""
+    """Require what CuTe's vectorizing copies do: elements by their index, accesses as wide as static layouts allow."""
     element, most = _element(atom), atom.most_bits or 0
     sizes = [size(t.shape) for t in (source, target)]
     if not require("==", sizes[0], sizes[1], lambda: where):
-        raise RankError(
-            f"{where} of {source!r} to {target!r}", "as many elements", "partition both by the same tiled copy"
-        )
+        what = f"{where} of {source!r} to {target!r}"
+        raise RankError(what, "as many elements", "partition both by the same tiled copy")
     if truth is not None and most != element.bits:
         what = f"{where} of {element}: CuTe's copies {most} bits where the predicate of an element is true"
         raise LeafTypeError(what, f"an access of {element.bits} bits", f"copy by UniversalCopy[{element}]")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-def gemm(*operands: Any) -> None:
+def gemm(*operands: object) -> None:
     """D = A * B + C by fragments of all threads: `gemm(mma, D, A, B, C)`, or `gemm(mma, A, B, C)` for D the same as C.
 
     mma   a TiledMMA, or an MMAAtom; left out, each thread multiplies and adds by itself, UniversalFMA of
@@ -136,8 +136,7 @@ def _of_threads(values: npt.NDArray[Any], like: Tensor) -> Tensor:
 def _product(
     atom: MMAAtom, left: npt.NDArray[Any], right: npt.NDArray[Any], total: npt.NDArray[Any], dtype: object
 ) -> Any:
-    """D = A * B + C of all atoms, (group, M, N, block, row, column): one instruction after the other along K, as CuTe's
-    loop has them."""
+    """D = A * B + C of all atoms, (group, M, N, block, row, column): one instruction after the other along K."""
     groups, m, n, blocks, x, y = total.shape
     rows, columns = (
         t.transpose(2, 0, 3, 1, 4, 5).reshape(t.shape[2], groups, blocks, -1, t.shape[5]) for t in (left, right)

@@ -58,7 +58,7 @@ class MmaStep:
     one_value: bool = False
 
 
-def mma_facts(*operands: Any) -> MmaStep:
+def mma_facts(*operands: object) -> MmaStep:
     """The product of operands by an instruction, if it can compute it; nothing is computed.
 
     operands   what gemm takes, with or without an instruction first; of symbols too, without buffers
@@ -78,16 +78,15 @@ def mma_facts(*operands: Any) -> MmaStep:
 
     Source: CuTe `gemm(MMA_Atom, D, A, B, C)`, and what its headers assert.
     """
-    given, operands = (
-        (operands[0], operands[1:])
-        if operands and isinstance(operands[0], (TiledMMA, MMAAtom, Family))
-        else (None, operands)
-    )
+    given = None
+    if operands and isinstance(operands[0], (TiledMMA, MMAAtom, Family)):
+        given, operands = operands[0], operands[1:]
     if len(operands) not in (3, 4):
         raise RankError(f"gemm of {len(operands)} operands", "D, A, B, C, or A, B, C", "write gemm(mma, C, A, B, C)")
-    *first, a, b, c = operands
-    mma = _tiled(given, (*first, c)[0], a, b, c)
-    named = {**_parts(mma.atom, "A", a), **_parts(mma.atom, "B", b), "D": (*first, c)[0], "C": c}
+    *_first, a, b, c = operands
+    d = operands[0] if len(operands) == 4 else c
+    mma = _tiled(given, d, a, b, c)
+    named = {**_parts(mma.atom, "A", a), **_parts(mma.atom, "B", b), "D": d, "C": c}
     tensors = {name: as_tensor("gemm", x) for name, x in named.items()}
     step = MmaStep(mma, tensors, _is_of_one_value(mma, tensors))
     for name, t in tensors.items():
@@ -100,8 +99,7 @@ def mma_facts(*operands: Any) -> MmaStep:
 
 
 def _tiled(given: object, *operands: Any) -> TiledMMA:
-    """The tiled MMA of a call: an atom of one thread is each thread's own, and so is a multiply-add of the types where
-    none is given."""
+    """The tiled MMA of a call: an atom of one thread is each thread's own; without one, a multiply-add is."""
     if isinstance(given, TiledMMA):
         return given
     if given is None:
@@ -123,23 +121,17 @@ def _parts(atom: MMAAtom, side: str, given: Any) -> dict[str, Any]:
 
 
 def _is_of_one_value(mma: TiledMMA, tensors: Mapping[str, Tensor]) -> bool:
-    """Whether operands leave out the mode of the atom's values, of which a thread has one; RankError for those
-    of no product."""
+    """Whether operands leave out the mode of a thread's values, of which there is one; RankError for no product."""
     extents = [extents_of(tensors[name]) for name in "ABC"]
     ranks = tuple(len(e) - (mma.atom.blocks > 1 and e[3:] == (1,)) for e in extents)
     found = ranks in ONE_VALUE and all(size(mma.atom.operand(side)) == size(mma.atom.thr_id) for side in "ABC")
     if ranks not in FORMS and not found:
         a, b, c = extents
         expected = "(V,M,K) x (V,N,K) => (V,M,N), (V,M) x (V,N) => (V,M,N), or (V) x (V) => (V)"
-        raise RankError(
-            f"gemm of A {a} by B {b} to C {c}", expected, "take slices of A and B alike: A[_, _, k] and B[_, _, k]"
-        )
-    if extents_of(tensors["D"]) != extents[2]:
-        raise RankError(
-            f"gemm to D of {extents_of(tensors['D'])} from C of {extents[2]}",
-            "the same extents",
-            "partition both alike",
-        )
+        fix = "take slices of A and B alike: A[_, _, k] and B[_, _, k]"
+        raise RankError(f"gemm of A {a} by B {b} to C {c}", expected, fix)
+    if (d := extents_of(tensors["D"])) != extents[2]:
+        raise RankError(f"gemm to D of {d} from C of {extents[2]}", "the same extents", "partition both alike")
     return found
 
 
@@ -153,10 +145,8 @@ def _require_operand(atom: MMAAtom, name: str, t: Tensor) -> None:
         return
     element = atom.element(name)
     if not holds(element, t.dtype, wider=name in "CD"):
-        natural = numpy_type(element)
-        raise LeafTypeError(
-            f"gemm by {atom.name}: {name} of {t.dtype}", f"{natural}, for {element}", f"convert it to {natural}"
-        )
+        what, natural = f"gemm by {atom.name}: {name} of {t.dtype}", numpy_type(element)
+        raise LeafTypeError(what, f"{natural}, for {element}", f"convert it to {natural}")
     if name in "CD":
         require_accumulator(atom, t.dtype)
 
@@ -176,10 +166,8 @@ def _require_values(step: MmaStep, name: str, t: Tensor) -> None:
 def require_all_threads(mma: TiledMMA, name: str, threads: int) -> None:
     """Require an operand of all the threads of a tiled MMA."""
     if threads != (count := int(cosize(mma.thr_layout_vmnk))):
-        what = f"gemm: operand {name} of {threads} threads"
-        raise RangeError(
-            what, f"threads 0 to {count - 1}, for the {mma.threads} of {mma!r}", f"write mma[numpy.arange({count})]"
-        )
+        what, expected = f"gemm: operand {name} of {threads} threads", f"threads 0 to {count - 1}"
+        raise RangeError(what, f"{expected}, for the {mma.threads} of {mma!r}", f"write mma[numpy.arange({count})]")
 
 
 def values_of_thread(atom: MMAAtom, name: str) -> int:
@@ -188,8 +176,7 @@ def values_of_thread(atom: MMAAtom, name: str) -> int:
 
 
 def _require_memory(atom: MMAAtom, name: str, t: Tensor) -> None:
-    """Require an operand where the instruction has it: registers, of A and B shared memory that is copied to them too;
-    as it has it."""
+    """Require an operand in the instruction's memory and form; for registers A and B may be in shared memory too."""
     wanted, given = atom.memory(name), memory_of(t)
     allowed = ("registers", "smem") if wanted == "registers" and name in ("A", "B", "E", "SFA", "SFB") else (wanted,)
     if given is not None and given not in allowed:
@@ -213,14 +200,10 @@ def _require_registers(atom: MMAAtom, name: str, t: Tensor) -> None:
 
 def _require_one_accumulator(atom: MMAAtom, c: Tensor, d: Tensor) -> None:
     """LeafTypeError for a D that is not C where the instruction adds to registers: wgmma."""
-    if (
-        atom.memory("B") == "smem"
-        and atom.memory("C") == "registers"
-        and (c.data is not d.data or c.layout != d.layout)
-    ):
-        raise LeafTypeError(
-            f"gemm by {atom.name}: a D that is not C", "one accumulator, to which it adds", "write gemm(mma, A, B, C)"
-        )
+    adds = (atom.memory("B"), atom.memory("C")) == ("smem", "registers")
+    if adds and (c.data is not d.data or c.layout != d.layout):
+        what = f"gemm by {atom.name}: a D that is not C"
+        raise LeafTypeError(what, "one accumulator, to which it adds", "write gemm(mma, A, B, C)")
 
 
 def _require_one_product(step: MmaStep) -> None:
@@ -229,22 +212,16 @@ def _require_one_product(step: MmaStep) -> None:
     for name, rest in rests.items():
         side = {"E": "A", "SFA": "A", "SFB": "B"}.get(name, name)
         if rest != rests[side]:
-            raise RankError(
-                f"gemm: {name} of {rest} atoms for {side} of {rests[side]}", "as many", "partition both alike"
-            )
+            what = f"gemm: {name} of {rest} atoms for {side} of {rests[side]}"
+            raise RankError(what, "as many", "partition both alike")
     (m, k), (n, other), total = rests["A"], rests["B"], rests["C"]
     if k != other or (m, n) != total:
-        given = ", ".join(str(rests[name]) for name in "ABC")
-        raise RankError(
-            f"gemm of A, B, C of {given} atoms", "(M,K), (N,K), (M,N)", "partition the tiles of one product"
-        )
+        what = f"gemm of A, B, C of {', '.join(str(rests[name]) for name in 'ABC')} atoms"
+        raise RankError(what, "(M,K), (N,K), (M,N)", "partition the tiles of one product")
     if step.mma.accumulate_ is not True and k != 1:
         what = f"gemm by {step.mma.atom.name} of {k} atoms along K, each of which may overwrite C"
-        raise RankError(
-            what,
-            "one atom along K where it does not always add",
-            "write gemm(mma.with_(0 < k), a[_, _, k], b[_, _, k], c)",
-        )
+        fix = "write gemm(mma.with_(0 < k), a[_, _, k], b[_, _, k], c)"
+        raise RankError(what, "one atom along K where it does not always add", fix)
 
 
 def _repetitions(step: MmaStep, name: str, t: Tensor) -> tuple[int, ...]:

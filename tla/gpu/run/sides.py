@@ -16,6 +16,7 @@ from ...core.int_tuple import leaves, shown
 from ...core.ints import is_int, known
 from ...core.layout import Layout
 from ...core.swizzle import Swizzle
+from ...tensors.make import offsets_inside
 from ...tensors.tensor import Tensor
 from ..descriptors.vectors import Vectors, are_of_one_run, first_values, is_multiple
 from .values import places_of
@@ -39,9 +40,10 @@ def first_mode(t: Tensor) -> Layout:
 
 
 def threads_of(t: Tensor) -> int | None:
-    """The number of threads of an array of them that a tensor is of; None of a single one, or of a symbol
-    that stands for all."""
-    return max((int(start.size) for start in (t.offset, *_offsets(t.layout)) if hasattr(start, "dtype")), default=None)
+    """The number of threads that a tensor is of; None for a single one, or a symbol that stands for all."""
+    return max(
+        (int(start.size) for start in (t.offset, *offsets_inside(t.layout)) if hasattr(start, "dtype")), default=None
+    )
 
 
 class Side(NamedTuple):
@@ -69,7 +71,7 @@ class Side(NamedTuple):
     def is_symbolic(self) -> bool:
         """Whether the thread, an extent or a stride is a symbol."""
         t, inner = self.tensor, innermost(self.tensor.layout)
-        numbers = [*leaves(inner.shape), *(d for d in leaves(inner.stride)), *t.coord, t.offset, *_offsets(t.layout)]
+        numbers = [*leaves(inner.shape), *leaves(inner.stride), *t.coord, t.offset, *offsets_inside(t.layout)]
         return any(is_int(n) and known(n) is None for n in numbers)
 
     def why_not_together(self) -> Reason | None:
@@ -78,10 +80,8 @@ class Side(NamedTuple):
             return self._why_not_together_by_values()
         if not self._moves_inside:
             return self.vectors.why_not_together(self._named)
-        what = (
-            f"{self.tensor.layout.outer} moves elements inside of {self.vectors.bits // 8} bytes of "
-            f"{shown(self.vectors.layout)}"
-        )
+        inside = f"inside of {self.vectors.bits // 8} bytes of {shown(self.vectors.layout)}"
+        what = f"{self.tensor.layout.outer} moves elements {inside}"
         return Reason(what, self.vectors.expected, self.vectors.fix)
 
     def why_not_aligned(self, admitted: npt.NDArray[Any] | None) -> Reason | None:
@@ -122,8 +122,7 @@ class Side(NamedTuple):
 
     @property
     def _moves_inside(self) -> bool:
-        """Whether a swizzle is one that changes the order of an access's elements, if only of longer extents:
-        CuTe asks its type."""
+        """Whether a swizzle may change the order of an access's elements, of longer extents too: CuTe asks its type."""
         swizzle = getattr(self.tensor.layout, "outer", None)
         return swizzle is not None and bool(swizzle.changes & (self.vectors.elements - 1))
 
@@ -136,10 +135,9 @@ class Side(NamedTuple):
         return starts_at_0 and isinstance(inner, Layout) and (outer is None or isinstance(outer, Swizzle))
 
     def _starts(self, remainder: int) -> list[Any]:
-        """The offsets that each have to be a multiple of an access, in elements: before a swizzle, and with the
-        buffer's address."""
+        """The offsets that have to be multiples of an access [elements]: before a swizzle, and in the buffer."""
         element = self.vectors.element.bits
-        return [*_offsets(self.tensor.layout), self.tensor.offset + remainder * 8 // element]
+        return [*offsets_inside(self.tensor.layout), self.tensor.offset + remainder * 8 // element]
 
     def _is_aligned_by_layout(self, remainder: int) -> bool:
         if not self._is_plain:
@@ -150,9 +148,8 @@ class Side(NamedTuple):
     def _why_not_aligned_of_symbols(self) -> Reason | None:
         if not self._is_plain:
             what = f"{self._named()}: {shown(self.tensor.layout)} with symbols"
-            raise Unproven(
-                what, "a layout, or a swizzle over one", "give its symbols values, or copy element by element"
-            )
+            fix = "give its symbols values, or copy element by element"
+            raise Unproven(what, "a layout, or a swizzle over one", fix)
         return self.why_not_start_aligned() or self.vectors.why_not_aligned(self._named)
 
     def _named(self) -> str:
@@ -174,10 +171,8 @@ class Side(NamedTuple):
         if not apart.any():
             return None
         thread, *_rest = np.argwhere(apart)[0]
-        what = (
-            f"{self.vectors.bits // 8} bytes along mode 0 of {shown(self.vectors.layout)} are not contiguous, those of "
-            f"thread {thread}"
-        )
+        values = f"{self.vectors.bits // 8} bytes along mode 0 of {shown(self.vectors.layout)}"
+        what = f"{values} are not contiguous, those of thread {thread}"
         return Reason(what, self.vectors.expected, self.vectors.fix)
 
     def _why_not_aligned_by_values(self, remainder: int, admitted: npt.NDArray[Any] | None) -> Reason | None:
@@ -194,14 +189,8 @@ class Side(NamedTuple):
         return self.vectors.no_units(begins if reason is None else f"{reason.what.rpartition(': ')[2]}, {begins}")
 
 
-def _offsets(layout: Any) -> list[Any]:
-    """The offsets inside of a composed layout."""
-    return [layout.offset, *_offsets(layout.inner)] if isinstance(layout, ComposedLayout) else []
-
-
 def are_moved_as_they_lie(a: Side, b: Side) -> bool:
-    """Whether the accesses of two sides have their elements in one order, whichever it is: then each comes
-    where it belongs."""
+    """Whether accesses of two sides have their elements in one order, whichever: then each comes where it belongs."""
     cuts = [first_values(side.vectors.values, side.vectors.elements) for side in (a, b)]
     if None in cuts or not (a._is_plain and b._is_plain) or a.vectors.elements != b.vectors.elements:
         return False

@@ -36,7 +36,7 @@ class Truth(NamedTuple):
         lanes, executed = (
             int(size(atom.thr_id)),
             self.written,
-        )  # each side's is the same, once it is one for an instruction
+        )  # once it is one for an instruction, the same of each side
         for mask, side in zip(self, sides):
             threads, values, *rest = mask.shape
             lanes = min(lanes, threads)  # a single thread, of a symbol, stands for all
@@ -61,8 +61,7 @@ def _several_values(where: str, side: Side, grouped: npt.NDArray[Any], executed:
 
 
 def truth_of(where: str, predicate: npt.NDArray[Any] | Tensor, tensors: tuple[Tensor, Tensor]) -> Truth:
-    """A predicate with the axes of source and target. Raises LeafTypeError for what is none, RankError
-    for other extents."""
+    """A predicate with the axes of source and target; LeafTypeError for no predicate, RankError for other extents."""
     return Truth(*(_mask(where, predicate, t) for t in tensors))
 
 
@@ -70,15 +69,12 @@ def _mask(where: str, predicate: npt.NDArray[Any] | Tensor, t: Tensor) -> npt.ND
     """A predicate with the axes of a tensor's elements."""
     import numpy as np
 
+    fix = "compare first: coordinates < extents"
     if isinstance(predicate, Tensor) and holds_coordinates(predicate):
-        raise LeafTypeError(
-            f"{where} with coordinates for a predicate", "truth values", "compare first: coordinates < extents"
-        )
+        raise LeafTypeError(f"{where} with coordinates for a predicate", "truth values", fix)
     given = values_of(predicate) if isinstance(predicate, Tensor) else np.asarray(predicate)
     if given.dtype != bool:
-        raise LeafTypeError(
-            f"{where} with a predicate of {given.dtype}", "truth values", "compare first: coordinates < extents"
-        )
+        raise LeafTypeError(f"{where} with a predicate of {given.dtype}", "truth values", fix)
     shape = (places_of(t).shape[0], *extents_of(t))
     if given.ndim == len(shape) - 1:
         given = given[:, None]
@@ -86,6 +82,5 @@ def _mask(where: str, predicate: npt.NDArray[Any] | Tensor, t: Tensor) -> npt.ND
         return np.broadcast_to(given, shape)
     except ValueError:
         what = f"{where} with a predicate of {given.shape} for {shape}, threads first"
-        raise RankError(
-            what, "one truth value of each value, or of each mode behind the first", "partition it the same way"
-        ) from None
+        expected = "one truth value of each value, or of each mode behind the first"
+        raise RankError(what, expected, "partition it the same way") from None

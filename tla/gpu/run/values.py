@@ -25,8 +25,8 @@ from ...tensors.tensor import Tensor, gives_places, require_data, require_mutabl
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-#: Arrays that are remembered, of so many elements together at most: 64 MiB of places.
-_ARRAYS = memory()
+#: Arrays that are remembered, of so many elements together at most: 64 MiB of places; and how many these are now.
+_ARRAYS, _TOTAL = memory(), memory()
 _MOST_ELEMENTS = 1 << 23
 #: What to do about elements past the end.
 GUARD = "guard them: copy_if with a predicate of an identity tensor, partitioned the same way"
@@ -83,15 +83,16 @@ def _remembered(key: tuple[Any, ...], made: Callable[[], Any]) -> Any:
     if found is None:
         found = made()
         found.flags.writeable = False
-        if sum(x.size for x in _ARRAYS.values()) + found.size > _MOST_ELEMENTS:
+        total = _TOTAL.get("elements", 0) + found.size
+        if total > _MOST_ELEMENTS:
             _ARRAYS.clear()
-        _ARRAYS[key] = found
+            total = found.size
+        _ARRAYS[key], _TOTAL["elements"] = found, total
     return found
 
 
 def _at(layout: Layout | ComposedLayout, grid: list[Any], extents: tuple[int, ...]) -> Any:
-    """The values of a layout at a grid of coordinates, an axis for the threads in front: of coordinates a
-    tuple of arrays."""
+    """The values of a layout at a grid, an axis for the threads in front: of coordinates a tuple of arrays."""
     import numpy as np
 
     if isinstance(layout, ComposedLayout):
@@ -111,9 +112,8 @@ def valid_of(t: Tensor) -> Any:
         return np.True_
     grid = _grid(extents)
     if t._guard.place is None:
-        return np.broadcast_to(
-            functools.reduce(np.logical_and, (g < int(n) for g, n in zip(grid, t.origin_shape))), extents
-        )[None]
+        inside = functools.reduce(np.logical_and, (g < int(n) for g, n in zip(grid, t.origin_shape)))
+        return np.broadcast_to(inside, extents)[None]
     guard = t._guard
     start = modes_of(guard.start)
     places = _components(_at(guard.place, grid, extents), len(start))
@@ -165,7 +165,7 @@ def _coordinates(t: Tensor) -> tuple[Any, ...]:
     )
 
 
-def read(where: str, t: Tensor, mask: Any) -> Any:
+def read(where: str, t: Tensor, mask: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
     import numpy as np
 
     t = as_tensor(where, t)
@@ -179,22 +179,18 @@ def read(where: str, t: Tensor, mask: Any) -> Any:
 
 
 def _not_valid(what: str, past: Any, shape: tuple[int, ...]) -> RangeError:
-    """The error of elements past the end, with the first of them: its thread, where there are several, and its
-    coordinate."""
+    """The error of elements past the end, with the first: its thread, if there are several, and its coordinate."""
     import numpy as np
 
     past = np.broadcast_to(past, np.broadcast_shapes(past.shape, shape))
     thread, *at = np.argwhere(past)[0].tolist()
     who = f" of thread {thread}" if len(past) > 1 else ""
-    place = ",".join(map(str, at))
-    return RangeError(
-        f"{what}: {np.count_nonzero(past)} of its elements are not valid, first ({place}){who}",
-        "elements of the tensor",
-        GUARD,
-    )
+    first = f"first ({','.join(map(str, at))}){who}"
+    what = f"{what}: {np.count_nonzero(past)} of its elements are not valid, {first}"
+    return RangeError(what, "elements of the tensor", GUARD)
 
 
-def write(where: str, t: Tensor, values: Any, mask: Any = None) -> None:
+def write(where: str, t: Tensor, values: npt.ArrayLike, mask: npt.NDArray[Any] | None = None) -> None:
     import numpy as np
 
     require_data(where, t)
@@ -214,9 +210,8 @@ def put(where: str, t: Tensor, places: npt.NDArray[Any], values: npt.NDArray[Any
     if not ((found := t.data[places]) == values).all() and ((found != values) & (values == values)).any():
         t.data[places] = before
         what = f"{where} to {t!r}: elements that differ go to one place of the buffer"
-        raise InjectivityError(
-            what, "a place for each element", "write to registers first, which each thread has of its own"
-        )
+        fix = "write to registers first, which each thread has of its own"
+        raise InjectivityError(what, "a place for each element", fix)
 
 
 def thread_values(layout: Layout, lanes: int) -> npt.NDArray[Any]:

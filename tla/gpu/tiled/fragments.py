@@ -52,18 +52,16 @@ def holds(element: Element, dtype: Any, wider: bool = False) -> bool:
 
 
 def register_type(element: Element, part: Tensor, wider: bool = False) -> Any:
-    """The numpy type of registers for a part of an operand: that of the part where it holds the atom's values, else the
-    atom's own."""
+    """The numpy type of registers of an operand's part: the part's if it holds the atom's values, else the atom's."""
     return part.dtype if part.dtype is not None and holds(element, part.dtype, wider) else numpy_type(element)
 
 
-def fragment_like(part: Tensor, thread: int | npt.NDArray[Any], dtype: Any) -> Tensor:
-    """Registers of a part's shape, the values of the atom first and then the other modes in the order of
-    the part's strides."""
+def fragment_like(part: Tensor, thread: int | npt.NDArray[Any], dtype: object) -> Tensor:
+    """Registers of a part's shape: the atom's values first, then the other modes in the order of the part's strides."""
     return registers(fragment_layout(part.layout), thread, dtype)
 
 
-def register_fragment(part: Tensor, thread: Any, dtype: Any) -> Tensor:
+def register_fragment(part: Tensor, thread: object, dtype: object) -> Tensor:
     """Registers of a part's shape, the first mode fastest."""
     shape = innermost(part.layout).shape
     return registers(Layout(shape, compact_col_major(shape)), thread, dtype)

@@ -30,8 +30,7 @@ _0, _1 = Int[0](), Int[1]()
 
 
 def cut(f: Callable[[Layout], Layout], t: AnyLayout | Tensor, tiles: Sequence[Any] = ()) -> Any:
-    """f of a layout; of a tensor, or of a composed layout, the same elements in f's order, past the end too as
-    CuTe has it.
+    """f of a layout; of a tensor or composed layout its elements in f's order, past the end too, as CuTe has it.
 
     tiles   what f cuts the first modes into: extents or layouts. Of a tensor, modes that may end inside of a
             tile are rounded up
@@ -48,8 +47,7 @@ def cut(f: Callable[[Layout], Layout], t: AnyLayout | Tensor, tiles: Sequence[An
 
 
 def _in_whole_tiles(layout: Layout, tiles: Sequence[Any]) -> Layout:
-    """The layout, its modes of unknown extent rounded up to whole tiles: they go on in even steps, and what is valid is
-    known apart."""
+    """The layout, its modes of unknown extent rounded up to whole tiles: what is valid is known apart."""
     if not has_symbols(layout.shape):
         return layout
     modes = list(layout)
@@ -70,8 +68,7 @@ def with_valid(t: AnyLayout | Tensor) -> Any:
 
 
 def part_of(whole: Any, frg: Any, index: Any, thread: Any, *values: Any) -> Tensor:
-    """The part of frg that a thread's coordinate leaves; frg is (thread, value, ...): a tensor whose modes
-    are the values'.
+    """The part of frg, (thread, value, ...), that a thread's coordinate leaves: its modes are the values'.
 
     whole   what frg was made of
     index   which thread, or an array of them: then there is an offset for each, those that are the same too
@@ -115,8 +112,7 @@ def _has_array(x: object) -> bool:
 
 
 def _all_modes(whole: Tensor, offset: Any) -> Any:
-    """An offset as it is; a coordinate with as many integers as those of the whole have: modes of extent
-    1 lose theirs."""
+    """An offset as it is; a coordinate with all integers of the whole, as modes of extent 1 lose theirs."""
     if not isinstance(offset, (ScaledBasis, ArithmeticTuple)):
         return offset
     layout = whole.layout if isinstance(whole, Tensor) else whole

@@ -33,7 +33,7 @@ from ...core.ints import is_int, known, static
 from ...core.layout import Layout
 from ...core.strides import Shape
 from ...notation.text import parse
-from ..instructions.atom import CopyAtom, MMAAtom
+from ..instructions.atom import CopyAtom, MMAAtom, beside
 from ..instructions.elements import CPP, MLIR
 from ..instructions.names import atoms
 from .tiled_copy import TiledCopy
@@ -69,8 +69,7 @@ _UNSAID = Element("unsaid", 1)
 
 
 def from_print(text: str) -> TiledMMA | TiledCopy | MMAAtom | CopyAtom:
-    """Read the print of a TiledMMA, a TiledCopy, an MMA_Atom, a Copy_Atom, or a thread's view of one, by CuTe's
-    C++ or its DSL.
+    """Read the print, by CuTe's C++ or DSL, of a TiledMMA, a TiledCopy, an MMA_Atom, a Copy_Atom or a thread's view.
 
     Raises     ParseError with the line for what is none, LeafTypeError for a copy atom of the DSL whose
                registers are not known
@@ -89,9 +88,8 @@ def from_print(text: str) -> TiledMMA | TiledCopy | MMAAtom | CopyAtom:
     Source: CuTe `print` of mma_atom.hpp and copy_atom.hpp.
     """
     if not isinstance(text, str):
-        raise LeafTypeError(
-            f"from_print of a {type(text).__name__}", "a text, as print(tiled_mma) writes it", "give the text"
-        )
+        expected = "a text, as print(tiled_mma) writes it"
+        raise LeafTypeError(f"from_print of a {type(text).__name__}", expected, "give the text")
     sections = [*_sections(text)]
     kinds = [kind for kind, _found in sections]
     if kinds == ["TiledMMA", "MMAAtom"]:
@@ -103,13 +101,8 @@ def from_print(text: str) -> TiledMMA | TiledCopy | MMAAtom | CopyAtom:
     if kinds == ["CopyAtom"]:
         return _copy_atom(sections[0][1])
     what = f"a print of {' and '.join(kinds) or 'nothing'}"
-    raise ParseError(
-        text,
-        len(text),
-        what,
-        "a TiledMMA and its MMA_Atom, a TiledCopy and its Copy_Atom, or an atom",
-        "paste the print whole",
-    )
+    expected = "a TiledMMA and its MMA_Atom, a TiledCopy and its Copy_Atom, or an atom"
+    raise ParseError(text, len(text), what, expected, "paste the print whole")
 
 
 # ------------------------------------------------------------------------------------------------- lines
@@ -125,22 +118,12 @@ def _sections(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
         elif kind and line.strip() and not kind.startswith("Thr"):
             key, value = _line(text, at, line)
             if key in found or key not in (*_NEEDS[kind], "ref"):
-                raise ParseError(
-                    text,
-                    at,
-                    f"{line.strip():.40} in a print of {kind}",
-                    f"{', '.join(_NEEDS[kind])}, once",
-                    "leave the line out",
-                )
+                what, expected = f"{line.strip():.40} in a print of {kind}", f"{', '.join(_NEEDS[kind])}, once"
+                raise ParseError(text, at, what, expected, "leave the line out")
             found[key] = value
         elif line.strip() and not kind:
-            raise ParseError(
-                text,
-                at,
-                f"{line.strip():.40} before the print",
-                "TiledMMA, TiledCopy, MMA_Atom or Copy_Atom",
-                "begin with that",
-            )
+            what, expected = f"{line.strip():.40} before the print", "TiledMMA, TiledCopy, MMA_Atom or Copy_Atom"
+            raise ParseError(text, at, what, expected, "begin with that")
         at += len(line) + 1
     yield from _section(text, at - 1, kind, found)
 
@@ -148,13 +131,8 @@ def _sections(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
 def _section(text: str, end: int, kind: str, found: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     if kind in _NEEDS:
         if missing := [key for key in _NEEDS[kind] if key not in found]:
-            raise ParseError(
-                text,
-                min(end, len(text)),
-                f"a print of {kind} without {missing[0]}",
-                "all of its lines",
-                "paste the print whole",
-            )
+            what = f"a print of {kind} without {missing[0]}"
+            raise ParseError(text, min(end, len(text)), what, "all of its lines", "paste the print whole")
         yield kind, found
 
 
@@ -165,10 +143,9 @@ def _line(text: str, at: int, line: str) -> tuple[str, Any]:
     if match is None or key is None:
         expected = "a line such as ThrID: _32:_1, with a key that CuTe prints"
         raise ParseError(text, at, f"the line {line.strip():.40}", expected, "paste the print as it is")
+    said = _BARE.sub(r"_\1", match[2]) if _DSL.search(match[1]) else match[2]
     try:
-        return key, match[2] if key == "type" else _value(
-            key, _BARE.sub(r"_\1", match[2]) if _DSL.search(match[1]) else match[2]
-        )
+        return key, match[2] if key == "type" else _value(key, said)
     except TlaError as error:
         raise ParseError(text, at + line.index(match[2]), error.reason.what.split("\n")[0], *error.reason[1:]) from None
 
@@ -195,24 +172,14 @@ def _extent(entry: Any) -> Any:
 
 def _mma_atom(said: dict[str, Any]) -> MMAAtom:
     shape, names = Shape(*said["shape"]), ("thr_id", "A", "B", "C")
-    alike: list[MMAAtom] = [
-        x
-        for x in _instructions(MMAAtom)
-        if x.shape_mnk == shape and all(getattr(x, name) == said[name] for name in names)
-    ]
+    tvs = [said[name] for name in names]
+    known: list[MMAAtom] = _instructions(MMAAtom)
+    alike = [x for x in known if x.shape_mnk == shape and [getattr(x, name) for name in names] == tvs]
     if len(alike) == 1:
         return alike[0]
     if not alike:
-        return MMAAtom(
-            "an MMA_Atom that was printed",
-            "",
-            _UNSAID,
-            _UNSAID,
-            _UNSAID,
-            _UNSAID,
-            shape,
-            *(said[name] for name in names),
-        )
+        types = _UNSAID, _UNSAID, _UNSAID, _UNSAID
+        return MMAAtom("an MMA_Atom that was printed", "", *types, shape, *tvs)
     d, a, b, c = (_agreed({getattr(x, f"val_{side}") for x in alike}) for side in "DABC")
     arch = alike[0].arch if len({x.arch for x in alike}) == 1 else ""
     names_of = _joined([x.name for x in alike])
@@ -235,25 +202,14 @@ def _instructions(kind: type) -> list[Any]:
 def _tiled_mma(text: str, said: dict[str, Any], atom: MMAAtom) -> TiledMMA:
     """The tiled MMA whose threads are those of the print: they are the atom's, and then those of M, N and K."""
     vmnk = said["vmnk"]
-    places = left_inverse(
-        complement(atom.thr_id, cosize(vmnk))
-    )  # of the atom's copies, by where the first thread of each is
-    modes = [*vmnk][1:]
-    threads = Layout(
-        tuple(m.shape for m in modes), tuple(m.stride if known(size(m)) == 1 else places(m.stride) for m in modes)
-    )
-    made = make_tiled_mma(
-        atom, threads, tuple(x if isinstance(x, Underscore) else _extent(x) for x in said["permutations"])
-    )
+    places = left_inverse(complement(atom.thr_id, cosize(vmnk)))  # of the atom's copies, by the first thread of each
+    modes = (m if known(size(m)) == 1 else Layout(m.shape, places(m.stride)) for m in [*vmnk][1:])
+    permutations = tuple(x if isinstance(x, Underscore) else _extent(x) for x in said["permutations"])
+    made = make_tiled_mma(atom, beside(*modes), permutations)
     if made.thr_layout_vmnk != vmnk:
         expected = f"those of the atom {atom.thr_id}, and then of its copies"
-        raise ParseError(
-            text,
-            0,
-            f"a TiledMMA with the threads {vmnk}",
-            expected,
-            "make it of its parts: make_tiled_mma(atom, threads)",
-        )
+        fix = "make it of its parts: make_tiled_mma(atom, threads)"
+        raise ParseError(text, 0, f"a TiledMMA with the threads {vmnk}", expected, fix)
     return made
 
 
@@ -261,22 +217,17 @@ def _copy_atom(said: dict[str, Any]) -> CopyAtom:
     element = _element(said["type"])
     src, dst, ref = said["src"], said["dst"], said.get("ref")
     given = [(src, "val_src"), (dst, "val_dst"), *([] if ref is None else [(ref, "val_ref")])]
-    alike = [
-        x for x in _typed(element, said["thr_id"], src) if all(same_map(tv, getattr(x, name)) for tv, name in given)
-    ]
+    known = _typed(element, said["thr_id"], src)
+    alike = [x for x in known if all(same_map(tv, getattr(x, name)) for tv, name in given)]
     if alike:
         words = {x.instruction for x in alike}
-        return dataclasses.replace(
-            alike[0], name=_joined([x.name for x in alike]), instruction=words.pop() if len(words) == 1 else ""
-        )
+        instruction = words.pop() if len(words) == 1 else ""
+        return dataclasses.replace(alike[0], name=_joined([x.name for x in alike]), instruction=instruction)
     if ref is None and src != dst:
         what = "a Copy_Atom of the DSL, which does not print what its threads hold, and is none of the library's"
         raise LeafTypeError(what, "one that is known, or C++'s print, with ValLayoutRef", "print it in C++")
-    held = dst if ref is None else ref
-    sides = {name: _in_bits(x, element.bits) for name, x in (("src", src), ("dst", dst), ("ref", held))}
-    return CopyAtom("a Copy_Atom that was printed", "", said["thr_id"], sides["src"], sides["dst"], sides["ref"])[
-        element
-    ]
+    src, dst, ref = (_in_bits(x, element.bits) for x in (src, dst, dst if ref is None else ref))
+    return CopyAtom("a Copy_Atom that was printed", "", said["thr_id"], src, dst, ref)[element]
 
 
 def _in_bits(tv: Layout, bits: int) -> Layout:

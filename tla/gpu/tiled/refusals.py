@@ -22,29 +22,20 @@ from .tiled import vector
 def require_layouts(mma: Any) -> None:
     """DivisibilityError where the threads of a tiled MMA, or what they hold of an operand, are no layout."""
     if why := _why_not(mma, ["thr_layout_vmnk"]):
-        what = (
-            f"make_tiled_mma: the threads {mma.thr_layout} of groups {mma.atom.thr_id} of {mma.atom.name}: {why.what}"
-        )
+        groups = f"the threads {mma.thr_layout} of groups {mma.atom.thr_id} of {mma.atom.name}"
         shapes = (replace(mma, thr_layout=MakeLayout(s)) for s in _smaller(product_each(mma.thr_layout.shape)))
         works = next(x for x in shapes if _why_not(x, ["thr_layout_vmnk"]) is None)
-        raise DivisibilityError(
-            what, "threads that step evenly over the atom's groups", f"take {shown(works.thr_layout.shape)}"
-        )
-    bent = [
-        i for i, p in enumerate(mma.permutations) if isinstance(p, Layout)
-    ]  # by integers every operand is cut evenly
+        what, fix = f"make_tiled_mma: {groups}: {why.what}", f"take {shown(works.thr_layout.shape)}"
+        raise DivisibilityError(what, "threads that step evenly over the atom's groups", fix)
+    bent = [i for i, p in enumerate(mma.permutations) if isinstance(p, Layout)]  # integers cut every operand evenly
     if bent and (why := _why_not(mma, ["A_TV", "B_TV", "C_TV"])):
         works = next(x for x in _straightened(mma, bent) if _why_not(x, ["A_TV", "B_TV", "C_TV"]) is None)
         changed = [i for i in bent if works.permutations[i] is not mma.permutations[i]]
         named = " and ".join(f"{mma.permutations[i]} of {'MNK'[i]}" for i in changed)
-        what = (
-            f"make_tiled_mma: the permutation {named} for the {shown(mma.atom.shape_mnk)} of {mma.atom.name}: "
-            f"{why.what}"
-        )
+        bend = f"the permutation {named} for the {shown(mma.atom.shape_mnk)} of {mma.atom.name}"
         expected = "permutations whose first modes hold an atom's extent, and its threads, together"
-        raise DivisibilityError(
-            what, expected, f"write {shown(works.permutations)}, which keeps the order of {'MNK'[changed[0]]}"
-        )
+        fix = f"write {shown(works.permutations)}, which keeps the order of {'MNK'[changed[0]]}"
+        raise DivisibilityError(f"make_tiled_mma: {bend}: {why.what}", expected, fix)
 
 
 def _why_not(x: Any, names: Iterable[str]) -> Reason | None:

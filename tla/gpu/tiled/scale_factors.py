@@ -1,5 +1,4 @@
-"""Scale factors of block-scaled matrices (MX, NVFP4): where each element's scale lies, from and to a plain
-matrix of scales.
+"""Scale factors of block-scaled matrices (MX, NVFP4): where each lies, from and to a plain matrix of scales.
 
 Scales of a matrix are stored in blocks, one byte each, the blocks along K first:
 
@@ -31,7 +30,7 @@ from ...core.layout import Layout
 from ...core.questions import at_most
 from ...core.strides import Shape, Stride, compact_col_major
 from ..instructions.atom import tv
-from ..instructions.elements import require_number
+from ..instructions.elements import require_number, require_one_of
 
 
 class _Block(NamedTuple):
@@ -59,19 +58,12 @@ _BLOCKS = MappingProxyType(
 )
 
 
-def _block(vector: object, arch: object) -> _Block:
-    if not isinstance(arch, str) or arch not in _BLOCKS:
-        raise LeafTypeError(
-            f"scales of {shown(arch)}",
-            f"one of {', '.join(_BLOCKS)}",
-            "use one of these; for Ascend write tla.MakeMxScaleLayout",
-        )
+def _block(vector: object, arch: str) -> _Block:
+    require_one_of("scales of", arch, _BLOCKS, "use one of these; for Ascend write tla.MakeMxScaleLayout")
     block = _BLOCKS[arch]
     if not is_int(vector) or isinstance(vector, bool) or vector not in block.vectors:
-        what = f"scales of {shown(vector)} elements on {arch}"
-        raise LeafTypeError(
-            what, f"one of {', '.join(map(str, block.vectors))}", "use 16 of NVFP4, 32 of MX, 1 to count scales"
-        )
+        what, expected = f"scales of {shown(vector)} elements on {arch}", ", ".join(map(str, block.vectors))
+        raise LeafTypeError(what, f"one of {expected}", "use 16 of NVFP4, 32 of MX, 1 to count scales")
     return block
 
 
@@ -119,8 +111,7 @@ def scale_factor_layout(rows: object, k: object, vector: int, arch: str = "sm100
 
 
 def plain_scales(rows: object, k: object, vector: int, arch: str = "sm100") -> Layout:
-    """The scales of a (rows, k) operand as a plain row-major matrix of rows by scales, those of whole blocks:
-    (row, k) -> byte.
+    """The scales of a (rows, k) operand as a row-major matrix of rows by scales, of whole blocks: (row, k) -> byte.
 
     Its modes are those of `scale_factor_layout`, padding included. With vector 1, k counting scales, `copy` goes from
     one to the other.
@@ -149,8 +140,7 @@ def plain_scales(rows: object, k: object, vector: int, arch: str = "sm100") -> L
 
 
 def require_scale_strides(layout: Layout, vector: int, arch: str = "sm100") -> None:
-    """Require that a layout of scales has the blocks of a machine; DivisibilityError names the first extent
-    or stride that differs.
+    """Require the blocks of a machine of a layout of scales; DivisibilityError names the first mode that differs.
 
     >>> from tla import parse
     >>> from tla.gpu import require_scale_strides, scale_factor_layout

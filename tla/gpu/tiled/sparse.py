@@ -32,8 +32,7 @@ def group_of(atom: MMAAtom) -> int:
 
 
 def compress(atom: MMAAtom, a: npt.NDArray[Any]) -> tuple[Tensor, Tensor]:
-    """A for a sparse instruction: its kept elements, and their metadata, as tensors over the coordinates (M,K)
-    of the whole.
+    """A for a sparse instruction: its kept elements and their metadata, as tensors over the whole's coordinates (M,K).
 
     atom   a sparse matrix instruction: it says how many elements of which groups may be kept
     a      numpy array (M,K): zeros but for the elements that are kept, one number an element
@@ -54,30 +53,23 @@ def compress(atom: MMAAtom, a: npt.NDArray[Any]) -> tuple[Tensor, Tensor]:
     import numpy as np
 
     if not isinstance(atom, MMAAtom) or atom.sparsity is None:
-        raise LeafTypeError(
-            f"compress for {shown(atom)}", "the atom of a sparse instruction", "give a dense instruction A as it is"
-        )
+        fix = "give a dense instruction A as it is"
+        raise LeafTypeError(f"compress for {shown(atom)}", "the atom of a sparse instruction", fix)
     a, group = np.asarray(a), group_of(atom)
     if a.ndim != 2 or a.shape[1] % (2 * group) or not a.size:
-        raise RankError(
-            f"compress of an array of {a.shape}", f"(M,K), K in multiples of {2 * group}", "pad K with zeros"
-        )
+        expected = f"(M,K), K in multiples of {2 * group}"
+        raise RankError(f"compress of an array of {a.shape}", expected, "pad K with zeros")
     m, k = a.shape
     unit = max(group // 4, 1)
     units = a.reshape(m, k // group, group // unit, unit)
     places = _kept(atom, (units != 0).any(-1))
     stored = np.take_along_axis(units, places[..., None], 2)
-    wide = (
-        places if group > 2 else np.concatenate([2 * places, 2 * places + 1], -1)
-    )  # of TF32 a place is two units of metadata
+    # of TF32 a place is two units of metadata
+    wide = places if group > 2 else np.concatenate([2 * places, 2 * places + 1], -1)
     nibbles = wide[..., 0] | wide[..., 1] << 2
-    return (
-        MakeTensor(stored.ravel(), stored_layout(m, k, group)),
-        MakeTensor(
-            held("metadata", nibbles[:, ::2] | nibbles[:, 1::2] << 4, np.dtype(np.uint8)).ravel(),
-            metadata_layout(m, k, group),
-        ),
-    )
+    metadata = held("metadata", nibbles[:, ::2] | nibbles[:, 1::2] << 4, np.dtype(np.uint8))
+    whole = MakeTensor(stored.ravel(), stored_layout(m, k, group))
+    return whole, MakeTensor(metadata.ravel(), metadata_layout(m, k, group))
 
 
 def stored_layout(m: int, k: int, group: int) -> Layout:
@@ -98,10 +90,8 @@ def _kept(atom: MMAAtom, used: npt.NDArray[Any]) -> npt.NDArray[Any]:
     count = used.shape[-1] // 2
     if (used.sum(-1) > count).any():
         row, group = map(int, np.argwhere(used.sum(-1) > count)[0])
-        what = (
-            f"compress for {atom.name}: group {group} of row {row} has {int(used[row, group].sum())} elements that are "
-            "not 0"
-        )
+        has = f"group {group} of row {row} has {int(used[row, group].sum())} elements that are not 0"
+        what = f"compress for {atom.name}: {has}"
         raise RangeError(what, f"{count} of {used.shape[-1]}", f"prune A: keep the {count} largest of each group")
     return np.sort(np.argsort(~used, axis=-1, kind="stable")[..., :count], axis=-1)
 
@@ -120,11 +110,8 @@ def expanded(atom: MMAAtom, stored: npt.NDArray[Any], metadata: npt.NDArray[Any]
     nibbles = as_int64(metadata)[..., ::group] >> 4 * (np.arange(shape[-3]) % 2)
     places = np.stack([nibbles & 3, nibbles >> 2 & 3], -1)
     if (places[..., 0] >= places[..., 1]).any() or (width == 2 and (places != places[..., :1] // 2 * 2 + [0, 1]).any()):
-        raise RangeError(
-            f"gemm by {atom.name}: metadata that name no elements",
-            "two places in rising order",
-            "use compress(atom, a)",
-        )
+        what = f"gemm by {atom.name}: metadata that name no elements"
+        raise RangeError(what, "two places in rising order", "use compress(atom, a)")
     out = np.zeros(shape, stored.dtype)
     np.put_along_axis(out, (places if width == 4 else places[..., :1] // 2)[..., None], kept, -2)
     return out.reshape(stored.shape)

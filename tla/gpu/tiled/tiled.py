@@ -29,33 +29,27 @@ def vector(n: IntLike) -> Layout:
     return Layout(n, _0 if is_constant(1, n) else _1)
 
 
-def as_threads(where: str, x: Any, r: int) -> Layout:
+def as_threads(where: str, x: object, r: int) -> Layout:
     """A layout of threads, (m, n, ...) -> thread: a shape stands for the compact one, ranks below r are filled up."""
     if x is None:
         return Layout(IntTuple(*[_1] * r), IntTuple(*[_0] * r))
     layout = x if isinstance(x, Layout) else MakeLayout(x) if isinstance(x, tuple) or is_int(x) else None
     if layout is None:
         raise LeafTypeError(f"{where} with the threads {shown(x)}", "a layout of threads, or its shape", "write (2, 2)")
+    what = f"{where} with the threads {layout}"
     if not layout.is_static:
-        raise LeafTypeError(
-            f"{where} with the threads {layout}", "static integers: it is a type in C++", "write static(...) around it"
-        )
+        raise LeafTypeError(what, "static integers: it is a type in C++", "write static(...) around it")
     if size(layout) == 0:
-        raise RangeError(
-            f"{where} with the threads {layout}", "extents of 1 or more", "write 1 for a mode of one thread"
-        )
+        raise RangeError(what, "extents of 1 or more", "write 1 for a mode of one thread")
     layout = layout if isinstance(layout.shape, tuple) else join([layout])
     if len(layout.shape) > r:
-        raise RankError(
-            f"{where} with the threads {layout}", f"at most {r} modes", f"drop the last {len(layout.shape) - r}"
-        )
+        raise RankError(what, f"at most {r} modes", f"drop the last {len(layout.shape) - r}")
     filled: Layout = append[r](layout, ONE)
     return filled
 
 
 def as_thread(t: Any) -> Any:
-    """A thread's index, an array of them, or a symbol, as it is; of a numpy integer the plain one. LeafTypeError for
-    anything else."""
+    """A thread's index, an array of them or a symbol, a numpy integer as a plain one; LeafTypeError for others."""
     array = hasattr(t, "dtype") and hasattr(t, "shape")
     if (array and getattr(t.dtype, "kind", "") not in ("i", "u")) or (not array and not is_int(t)):
         fix = "write mma[0], or mma[numpy.arange(128)]"
@@ -71,11 +65,8 @@ def thread_coordinate(where: str, threads: Layout, t: Any) -> Any:
     limit = cosize(threads)
     if _past(t, limit):
         given = t if is_int(t) else f"{t.min()} to {t.max()}"
-        raise RangeError(
-            f"thread {given} of {where}",
-            f"0 <= thread < {int(limit)}",
-            f"take it modulo {int(limit)}, or tile over more threads",
-        )
+        fix = f"take it modulo {int(limit)}, or tile over more threads"
+        raise RangeError(f"thread {given} of {where}", f"0 <= thread < {int(limit)}", fix)
     if is_int(t) and known(t) is None:
 
         def thread() -> str:
@@ -98,8 +89,7 @@ def _past(t: Any, limit: IntLike) -> bool:
 
 
 def by_thread(threads: Layout) -> Layout:
-    """thread -> its coordinate in a layout of threads, as one integer: the inverse, and copies where
-    threads have none."""
+    """thread -> its coordinate in a layout of threads, as one integer: the inverse; copies for threads without one."""
     n = size(threads)
     identity = join([Layout(n, _1), ONE])
     return composition(identity, right_inverse(join([threads, complement(threads)])))
@@ -108,17 +98,15 @@ def by_thread(threads: Layout) -> Layout:
 def rank_of(x: Any) -> int:
     """The number of modes that a layout or a tensor has at the top. LeafTypeError for what is neither."""
     if not hasattr(x, "shape"):
-        raise LeafTypeError(
-            f"a partition of a {type(x).__name__}", "a tensor, a layout or a numpy array", "write MakeTensor(x, layout)"
-        )
+        what = f"a partition of a {type(x).__name__}"
+        raise LeafTypeError(what, "a tensor, a layout or a numpy array", "write MakeTensor(x, layout)")
     s = shape(x) if isinstance(x, Layout) else x.shape
     return len(s) if isinstance(s, tuple) else 1
 
 
-def require_kind(where: str, x: Any, kind: type, named: str) -> Any:
+def require_kind(where: str, x: object, kind: type, named: str) -> Any:
     """x, if it is of a kind, which has this name; else LeafTypeError."""
     if not isinstance(x, kind):
-        raise LeafTypeError(
-            f"{where} of {shown(x)}", named, f"write {named.replace('a ', 'make_').replace(' ', '_').lower()}(...)"
-        )
+        maker = named.replace("a ", "make_").replace(" ", "_").lower()
+        raise LeafTypeError(f"{where} of {shown(x)}", named, f"write {maker}(...)")
     return x

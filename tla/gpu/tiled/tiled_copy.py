@@ -31,7 +31,7 @@ from ..instructions.entries import Family
 from .partition import cut, part_of, with_valid
 from .refusals import require_whole_atoms
 from .tiled import ONE, as_thread, as_threads, rank_of, require_kind, thread_coordinate, vector
-from .tiled_mma import TiledMMA
+from .tiled_mma import MODES, TiledMMA
 
 _0, _1 = Int[0](), Int[1]()
 
@@ -134,32 +134,23 @@ class TiledCopy(Displayed):
         atoms = zipped_divide(self.TV, tuple(product_each(ref.shape)))
         own = composition(atoms[0], among)
         zipped = join([join([own[0], atoms[1][0]]), join([own[1], atoms[1][1]])])
-        profile = (_1, (_1, _1))
-        return coalesce(zipped, profile)
+        return coalesce(zipped, (_1, (_1, _1)))
 
     def retile(self, t: AnyLayout | Tensor) -> Any:
-        """Registers that were partitioned in another way, (V,M,N,...), as this copy's values:
-        ((AtomV,AtomX),RestM,RestN,...).
+        """Registers of another partition, (V,M,N,...), as this copy's values: ((AtomV,AtomX),RestM,RestN,...).
 
         The first mode's elements are taken for the first values of this copy's threads.
         """
         if rank_of(t) < (least := 1 + len(self.tiler_mn)):
             what = f"retile of {shown(t) if isinstance(t, Layout) else repr(t)} by {self!r}"
-            raise RankError(
-                what,
-                f"{least} modes at least: a thread's values, then the rest of each",
-                "partition it with a tiled MMA or copy",
-            )
+            expected = f"{least} modes at least: a thread's values, then the rest of each"
+            raise RankError(what, expected, "partition it with a tiled MMA or copy")
         return cut(self._retiled, t)
 
     def _retiled(self, layout: Layout) -> Layout:
-        v = size(layout[0])
-        threads = size(self.TV[0])
-        tile = _shape_of(self.tiler_mn)
-        values_of_thread = size(self.TV[1])
-        if divides(
-            values_of_thread, v
-        ):  # the first mode has all values of the copy, once or more: it is cut into atoms alone
+        v, tile = size(layout[0]), _shape_of(self.tiler_mn)
+        threads, values_of_thread = size(self.TV[0]), size(self.TV[1])
+        if divides(values_of_thread, v):  # all values of the copy, once or more: the mode is cut into atoms alone
             whole = zipped_divide(layout, (v, *[_1] * len(tile)))
             atoms = zipped_divide(vector(v), vector(size(self.atom.val_ref[1])))
             return join([composition(whole[0], atoms), *list(whole[1])[1:]])
@@ -210,13 +201,11 @@ class ThrCopy:
         return f"{as_cute_prints('ThrCopy', {'ThrIdx': self.thread}, 8)}\n{self.copy}"
 
     def partition_S(self, t: AnyLayout | Tensor) -> Tensor:
-        """The part of a source that the thread reads, ((FrgV,FrgX), RestM, RestN, ...): a tensor over
-        the same elements."""
+        """The part of a source that the thread reads, ((FrgV,FrgX), RestM, RestN, ...), over its elements."""
         return self._partition("src", t)
 
     def partition_D(self, t: AnyLayout | Tensor) -> Tensor:
-        """The part of a destination that the thread writes, ((FrgV,FrgX), RestM, RestN, ...): a tensor over
-        the same elements."""
+        """The part of a destination that the thread writes, ((FrgV,FrgX), RestM, RestN, ...), over its elements."""
         return self._partition("dst", t)
 
     def _partition(self, side: str, t: AnyLayout | Tensor) -> Tensor:
@@ -251,22 +240,16 @@ def _tiled_copy(where: str, atom: CopyAtom, tv: Layout, tiler: Any) -> TiledCopy
 
 def _typed(where: str, atom: Any) -> CopyAtom:
     if not isinstance(atom, CopyAtom):
-        fix = (
-            f"write {atom!r} with its arguments"
-            if isinstance(atom, Family)
-            else "write Copy_Atom[UniversalCopy[uint128], half]"
-        )
+        example = "write Copy_Atom[UniversalCopy[uint128], half]"
+        fix = f"write {atom!r} with its arguments" if isinstance(atom, Family) else example
         raise LeafTypeError(f"{where} of {shown(atom)}", "a copy instruction's atom", fix)
     if atom.val_type is None:
-        raise LeafTypeError(
-            f"{where} of {atom.name} without an element type",
-            "the type of what it copies",
-            f'write Copy_Atom["{atom.name}", half]',
-        )
+        what = f"{where} of {atom.name} without an element type"
+        raise LeafTypeError(what, "the type of what it copies", f'write Copy_Atom["{atom.name}", half]')
     return atom
 
 
-def make_tiled_copy(atom: Any, thr_layout: Any = None, val_layout: Any = None) -> TiledCopy:
+def make_tiled_copy(atom: CopyAtom, thr_layout: object = None, val_layout: object = None) -> TiledCopy:
     """A copy atom laid out by threads and values over a tile.
 
     atom         a CopyAtom with its element type: Copy_Atom[UniversalCopy[uint128], half]
@@ -308,9 +291,8 @@ def _layout_tv(where: str, thr_layout: Any, val_layout: Any) -> tuple[Any, Layou
     inverse = right_inverse(layout_mn)
     if size(inverse) != size(layout_mn):
         what = f"{where} with the threads {threads} and values {values}"
-        raise RangeError(
-            what, "layouts onto 0, 1, 2, ...: each thread and value once", "use a compact layout, (2,4):(4,1)"
-        )
+        expected = "layouts onto 0, 1, 2, ...: each thread and value once"
+        raise RangeError(what, expected, "use a compact layout, (2,4):(4,1)")
     return product_each(layout_mn.shape), with_shape(inverse, (size(threads), size(values)))
 
 
@@ -360,11 +342,11 @@ def make_tiled_copy_C(atom: CopyAtom, mma: TiledMMA) -> TiledCopy:
 
 def _of_mma(where: str, atom: CopyAtom, mma: Any, operand: str) -> TiledCopy:
     sizes = require_kind(where, mma, TiledMMA, "a tiled MMA").tile_size
-    i, j = {"A": (0, 2), "B": (1, 2), "C": (0, 1)}[operand]
+    i, j = MODES[operand]
     return _tiled_copy(where, atom, getattr(mma, f"{operand}_TV"), Shape(sizes[i], sizes[j]))
 
 
-def make_tiled_copy_S(atom: Any, tiled_copy: TiledCopy) -> TiledCopy:
+def make_tiled_copy_S(atom: CopyAtom, tiled_copy: TiledCopy) -> TiledCopy:
     """A copy whose threads hold what another one's threads read.
 
     >>> from tla.gpu import Copy_Atom, UniversalCopy, half, make_tiled_copy, make_tiled_copy_S, uint32
@@ -378,7 +360,7 @@ def make_tiled_copy_S(atom: Any, tiled_copy: TiledCopy) -> TiledCopy:
     return _tiled_copy("make_tiled_copy_S", atom, tiled_copy.S_TV, tiled_copy.tiler_mn)
 
 
-def make_tiled_copy_D(atom: Any, tiled_copy: TiledCopy) -> TiledCopy:
+def make_tiled_copy_D(atom: CopyAtom, tiled_copy: TiledCopy) -> TiledCopy:
     """A copy whose threads hold what another one's threads write.
 
     >>> from tla.gpu import Copy_Atom, UniversalCopy, half, make_tiled_copy, make_tiled_copy_D, uint32
@@ -392,7 +374,7 @@ def make_tiled_copy_D(atom: Any, tiled_copy: TiledCopy) -> TiledCopy:
     return _tiled_copy("make_tiled_copy_D", atom, tiled_copy.D_TV, tiled_copy.tiler_mn)
 
 
-def make_tiled_copy_C_atom(atom: Any, mma: TiledMMA) -> TiledCopy:
+def make_tiled_copy_C_atom(atom: CopyAtom, mma: TiledMMA) -> TiledCopy:
     """The smallest copy of a tiled MMA's accumulators: as many of a thread's first values as the atom stores at once.
 
     >>> from tla.gpu import Copy_Atom, SM80_16x8x16_F32F16F16F32_TN, UniversalCopy, float, make_tiled_copy_C_atom, make_tiled_mma
@@ -414,17 +396,15 @@ def make_tiled_copy_C_atom(atom: Any, mma: TiledMMA) -> TiledCopy:
 
 
 def _cotiled(where: str, atom: CopyAtom, tv: Layout, whole: IntTree) -> TiledCopy:
-    """A copy of what (thread, value) -> index of a tile of extents `whole` reaches: the tiler picks that out
-    of each mode."""
+    """A copy of what (thread, value) -> index of a tile of extents `whole` reaches, picked out by the tiler."""
     strides = [tuple(_1 if i == j else _0 for j in range(len(whole))) for i in range(len(whole))]
     tiler = tuple(keep_steps(composition(Layout(whole, s), tv)) for s in strides)
     to_whole = composition(MakeLayout(whole), tiler)
     return _tiled_copy(where, atom, composition(left_inverse(to_whole), tv), tiler)
 
 
-def make_cotiled_copy(atom: Any, atom_tv: Layout, data_layout: Layout) -> TiledCopy:
-    """A copy by where threads' values lie in memory, and not by their coordinates: vectors and the
-    offsets between them.
+def make_cotiled_copy(atom: CopyAtom, atom_tv: Layout, data_layout: Layout) -> TiledCopy:
+    """A copy by where threads' values lie in memory, not by coordinates: vectors and the offsets between them.
 
     atom_tv       (thread, value) -> offset in the data
     data_layout   coordinate -> offset in the data
@@ -441,13 +421,11 @@ def make_cotiled_copy(atom: Any, atom_tv: Layout, data_layout: Layout) -> TiledC
     """
     for what, x in (("the threads and values", atom_tv), ("the data", data_layout)):
         if not isinstance(x, Layout) or not x.is_static:
-            raise LeafTypeError(
-                f"make_cotiled_copy: {what}, {shown(x)}", "a static layout", "write static(...) around it"
-            )
+            given = f"make_cotiled_copy: {what}, {shown(x)}"
+            raise LeafTypeError(given, "a static layout", "write static(...) around it")
     if rank_of(atom_tv) != 2:
-        raise RankError(
-            f"make_cotiled_copy: the threads and values {atom_tv}", "two modes: (thread, value)", "write (32,2):(2,1)"
-        )
+        given = f"make_cotiled_copy: the threads and values {atom_tv}"
+        raise RankError(given, "two modes: (thread, value)", "write (32,2):(2,1)")
     whole = product_each(data_layout.shape)
     back = join([left_inverse(data_layout), ONE])
     tv = composition(back, atom_tv)

@@ -63,7 +63,7 @@ class TiledMMA(Displayed):
     permutations: tuple[Any, ...]
     accumulate_: Any = True
 
-    def with_(self, accumulate: Any) -> TiledMMA:
+    def with_(self, accumulate: object) -> TiledMMA:
         """The tiled MMA that adds to C, or that does not read C, where the instruction chooses: tcgen05.mma.
 
         accumulate   True or False; of a kernel a comparison too, the same for all threads: `mma.with_(0 < k)`
@@ -81,9 +81,8 @@ class TiledMMA(Displayed):
         if not isinstance(accumulate, (bool, np.bool_, Condition)):
             raise LeafTypeError(f"with_({shown(accumulate)})", "True, False or a comparison", "write mma.with_(0 < k)")
         if self.atom.memory("C") != "TMEM":
-            raise LeafTypeError(
-                f"with_ of {self.atom.name}, which always adds", "an instruction of tcgen05.mma", "clear C before"
-            )
+            what = f"with_ of {self.atom.name}, which always adds"
+            raise LeafTypeError(what, "an instruction of tcgen05.mma", "clear C before")
         known_ = accumulate.holds if isinstance(accumulate, Condition) else bool(accumulate)
         return replace(self, accumulate_=accumulate if known_ is None else known_)
 
@@ -144,7 +143,7 @@ class TiledMMA(Displayed):
         """A layout or tensor (M,N,...) as ((ThrV,(ThrM,ThrN)),(FrgV,(RestM,RestN,...)))."""
         return self.thrfrg("C", t)
 
-    def thrfrg(self, operand: str, t: Any) -> Any:
+    def thrfrg(self, operand: str, t: AnyLayout | Tensor) -> Any:
         """An operand of a layout or tensor: its first two modes are cut by the threads, the others stay.
 
         operand   "A", "B" or "C"; "E", "SFA" or "SFB" of an atom that has metadata or scale factors: a tensor over the
@@ -154,9 +153,8 @@ class TiledMMA(Displayed):
         least = 2 + (self.atom.blocks > 1)
         if rank_of(t) < least:
             what = f"operand {operand} of {self!r}: {shown(t) if isinstance(t, Layout) else repr(t)}"
-            raise RankError(
-                what, f"{'two' if least == 2 else 'three'} modes at least", "group its modes, or append one"
-            )
+            expected = f"{'two' if least == 2 else 'three'} modes at least"
+            raise RankError(what, expected, "group its modes, or append one")
         i, j = MODES[operand]
         tiles = self.permutation_mnk
         return cut(lambda layout: self._thrfrg(operand, layout), t, (tiles[i], tiles[j]))
@@ -204,8 +202,7 @@ def _threads(x: TiledMMA) -> Leaf:
 
 
 def _among_all(threads: Layout, vmnk: Layout, operand: str) -> Layout:
-    """The threads of an operand, (ThrV,(Thr1,Thr2)), counted among all of them: those along its third mode
-    have the same.
+    """The threads of an operand, (ThrV,(Thr1,Thr2)), counted among all: those along its third mode have the same.
 
     CuTe does so for A and B. For C it does not, and with several atoms along K its layout runs past the tile.
     """
@@ -217,7 +214,7 @@ def _among_all(threads: Layout, vmnk: Layout, operand: str) -> Layout:
     return join([threads[0], join([first, threads[1][1]])])
 
 
-def make_tiled_mma(atom: Any, thr_layout: Any = None, permutations: object = None) -> TiledMMA:
+def make_tiled_mma(atom: object, thr_layout: object = None, permutations: object = None) -> TiledMMA:
     """An atom laid out over threads and its tile permuted.
 
     atom           an MMAAtom: SM80_16x8x16_F32F16F16F32_TN
@@ -243,19 +240,11 @@ def make_tiled_mma(atom: Any, thr_layout: Any = None, permutations: object = Non
     if not is_injective(threads):
         what = f"make_tiled_mma with the threads {threads}: two atoms of the tile have the same"
         raise InjectivityError(what, "threads of its own for each atom", "use a compact layout, (2,2):(2,1)")
-    given = (
-        _static(tuple(permutations))
-        if isinstance(permutations, (tuple, list))
-        else ()
-        if permutations is None
-        else None
-    )
-    if given is None or len(given) > 3:
-        raise RankError(
-            f"make_tiled_mma with the permutations {shown(permutations)}",
-            "at most three: of M, N, K",
-            "write (32, 32, 16)",
-        )
+    given = () if permutations is None else permutations
+    if not isinstance(given, (tuple, list)) or len(given) > 3:
+        what = f"make_tiled_mma with the permutations {shown(permutations)}"
+        raise RankError(what, "at most three: of M, N, K", "write (32, 32, 16)")
+    given = _static(tuple(given))
     mma = TiledMMA(atom, threads, tuple(_ if p is None else p for p in (*given, *[_] * (3 - len(given)))))
     require_layouts(replace(mma, permutations=(_, _, _)))
     for i in range(3):
@@ -284,16 +273,12 @@ def _require_permutation(mma: TiledMMA, i: int) -> None:
     if is_int(p) and (known(p) or 0) < 1:
         raise RangeError(where, "1 or more", "leave it out, or write _, for what the atoms cover")
     if isinstance(p, Layout) and not is_bijective(p):
-        raise InjectivityError(
-            where,
-            f"each of 0 to {size(p) - 1} once",
-            "use a layout of strides that fill each other's gaps, such as (2,2):(2,1)",
-        )
+        fix = "use a layout of strides that fill each other's gaps, such as (2,2):(2,1)"
+        raise InjectivityError(where, f"each of 0 to {size(p) - 1} once", fix)
     covered = mul(mma.atom.shape_mnk[i], size(mma.thr_layout_vmnk[i + 1]))
     if not divides(covered, size(p)):
-        raise DivisibilityError(
-            where, f"a multiple of the {covered} that the atoms cover", f"take {covered}, or fewer threads along {name}"
-        )
+        fix = f"take {covered}, or fewer threads along {name}"
+        raise DivisibilityError(where, f"a multiple of the {covered} that the atoms cover", fix)
 
 
 @dataclass(frozen=True, repr=False)
@@ -334,7 +319,7 @@ class ThrMMA:
         """The thread's part of C, (FrgV, RestM, RestN, ...): a tensor over the same elements."""
         return self.partition("C", t)
 
-    def partition_E(self, t: Any) -> Tensor:
+    def partition_E(self, t: AnyLayout | Tensor) -> Tensor:
         """The thread's part of a sparse A's metadata, over the coordinates (M,K) of A, as compress gives them."""
         return self.partition("E", t)
 
@@ -346,7 +331,7 @@ class ThrMMA:
         """The thread's part of B's scale factors, over the coordinates (N,K) of B."""
         return self.partition("SFB", t)
 
-    def partition(self, operand: str, t: Any) -> Tensor:
+    def partition(self, operand: str, t: AnyLayout | Tensor) -> Tensor:
         """The thread's part of an operand: "A", "B" or "C"; "E", "SFA" or "SFB" where the atom has them."""
         whole = with_valid(t)
         frg = self.mma.thrfrg(operand, whole)
@@ -435,7 +420,7 @@ def partition_shape_C(mma: TiledMMA, shape: tuple[Leaf, ...] | None) -> IntTree:
     return _part(mma, 0, "C", shape).shape
 
 
-def partition_fragment_C(mma: TiledMMA, shape: Any) -> Tensor:
+def partition_fragment_C(mma: TiledMMA, shape: object) -> Tensor:
     """New accumulators of all threads for a tile of extents (M,N), registers or tensor memory: what gemm takes for C.
 
     >>> from tla.gpu import SM80_16x8x16_F32F16F16F32_TN, make_tiled_mma, partition_fragment_C

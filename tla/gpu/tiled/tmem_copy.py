@@ -1,5 +1,4 @@
-"""Copies between tensor memory and registers, tcgen05.ld and st by a warpgroup, and into it from
-shared memory, tcgen05.cp.
+"""Copies of tensor memory: to and from registers, tcgen05.ld and st, and from shared memory, tcgen05.cp.
 
 Source: the PTX manual, "tcgen05.ld", "tcgen05.cp"; CuTe include/cute/atom/copy_traits_sm100.hpp.
 """
@@ -15,7 +14,7 @@ from ...core.int_tuple import shown, size
 from ...core.kinds import AnyLayout
 from ...core.layout import Layout
 from ...tensors.tensor import Tensor
-from ..instructions.atom import CopyAtom, tv
+from ..instructions.atom import CopyAtom, beside, tv
 from ..instructions.elements import as_element
 from ..instructions.names import Copy_Atom
 from ..instructions.tmem import PATH_BITS
@@ -25,8 +24,7 @@ _WARPS = 4
 
 
 def tmem_values(atom: CopyAtom, element: Element) -> Layout:
-    """The addresses that an instruction goes through in tensor memory, value after value, in elements: columns
-    and data paths.
+    """The addresses that an instruction goes through in tensor memory [elements]: columns and data paths.
 
     `16dp256b4x` goes over 16 data paths, 4 times 256 bits of each; 16dp32b has two halves of columns; `_16b` packs two
     columns' lower halves into a register; tcgen05.cp goes over the data paths first. Raises LeafTypeError for other
@@ -34,9 +32,7 @@ def tmem_values(atom: CopyAtom, element: Element) -> Layout:
     and CuTe's `ValID`.
     """
     if atom.cells is None:
-        raise LeafTypeError(
-            f"the copy {atom.name}", "one of tensor memory, as SM100_TMEM_LOAD_32dp32b4x", "take its atom from tla.gpu"
-        )
+        raise _of_no_tensor_memory(atom)
     if atom.cells.packed and element.bits != 16:
         raise LeafTypeError(f"{atom.name} of {element}", "elements of 16 bits, packed in pairs", "leave out _16b")
     if 128 % element.bits:
@@ -44,6 +40,10 @@ def tmem_values(atom: CopyAtom, element: Element) -> Layout:
     path, column = (1 << PATH_BITS) * 32 // element.bits, 2 if atom.cells.packed else 1
     modes = [(n, paths * path) if paths else (n // element.bits, column) for n, paths in atom.cells.modes]
     return coalesce(tv(*zip(*modes)))
+
+
+def _of_no_tensor_memory(atom: CopyAtom, wanted: str = "tensor memory, as SM100_TMEM_LOAD_32dp32b4x") -> LeafTypeError:
+    return LeafTypeError(f"the copy {atom.name}", f"one of {wanted}", "take its atom from tla.gpu")
 
 
 def make_tmem_copy(atom: object, tmem: object, element: object = None) -> TiledCopy:
@@ -66,13 +66,11 @@ def make_tmem_copy(atom: object, tmem: object, element: object = None) -> TiledC
     path = (1 << PATH_BITS) * 32 // element.bits
     threads = tv((32, _WARPS), (0, 32 * path))
     if not {atom.reads.memory, atom.writes.memory} <= {"TMEM", "registers"}:
-        raise LeafTypeError(
-            f"the copy {atom.name}", "one of tensor memory, as SM100_TMEM_LOAD_32dp32b4x", "take its atom from tla.gpu"
-        )
+        raise _of_no_tensor_memory(atom)
     return _cotiled(atom, threads, tmem_values(atom, element), tmem)
 
 
-def make_utccp_copy(atom: Any, tmem: AnyLayout, element: Any = None) -> TiledCopy:
+def make_utccp_copy(atom: object, tmem: AnyLayout, element: object = None) -> TiledCopy:
     """The copy of tcgen05.cp from shared memory to tensor memory: one thread starts it for an SM, or for two.
 
     atom      a copy of tcgen05.cp: Copy_Atom[SM100_UTCCP_4x32dp128bit_1cta, uint8], or the operation
@@ -89,9 +87,7 @@ def make_utccp_copy(atom: Any, tmem: AnyLayout, element: Any = None) -> TiledCop
     """
     atom, element = _with_type("make_utccp_copy", "SM100_UTCCP_4x32dp128bit_1cta", atom, element)
     if (atom.reads.memory, atom.writes.memory) != ("smem", "TMEM"):
-        raise LeafTypeError(
-            f"the copy {atom.name}", "one of tcgen05.cp, as SM100_UTCCP_4x32dp128bit_1cta", "take its atom from tla.gpu"
-        )
+        raise _of_no_tensor_memory(atom, "tcgen05.cp, as SM100_UTCCP_4x32dp128bit_1cta")
     return _cotiled(atom, tv(int(size(atom.thr_id)), 0), tmem_values(atom, element), tmem)
 
 
@@ -108,4 +104,4 @@ def _with_type(where: str, example: str, atom: object, element: object) -> tuple
 def _cotiled(atom: CopyAtom, threads: Layout, values: Layout, tmem: Any) -> TiledCopy:
     """The copy of a tensor of tensor memory by threads and values that have addresses in it."""
     layout = tmem.layout if isinstance(tmem, Tensor) else tmem
-    return make_cotiled_copy(atom, Layout((threads.shape, values.shape), (threads.stride, values.stride)), layout)
+    return make_cotiled_copy(atom, beside(threads, values), layout)
