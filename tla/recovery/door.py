@@ -109,6 +109,16 @@ def layout_of(
     return layout_in_bounds(table)
 
 
+def layout_of_isl(text: str) -> Layout | ComposedLayout:
+    """The layout of a map of isl, as parse reads it; ParseError for any other text.
+
+    >>> print(layout_of_isl("{ [i, j] -> [8*i + j] : 0 <= i < 4 and 0 <= j < 8 }"))
+    (_4,_8):(_8,_1)
+    """
+    expression, names, shape = read_isl(text)
+    return layout_of(expression, shape, names, "python", "int64")
+
+
 def offsets_of(
     x: Any,
     shape: Any,
