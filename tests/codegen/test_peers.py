@@ -278,6 +278,7 @@ def test_isl_is_the_same_relation():
         "(_4,_3):(_1@0,_2@1)",
         "_4:_1@0+_2@1",
         "(_2,_3):(_1,_5) o _2 o (_2,_2):(_2,_1)",
+        "():()",
     ]
     for text in texts:
         layout = parse(text)

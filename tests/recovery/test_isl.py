@@ -143,6 +143,22 @@ def test_what_source_writes_is_read_back():
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "Sw<3,4,3> o _0 o (_8,_64):(_64,_1)",
+        "Sw<3,3,3> o _0 o (_64,_64):(_64,_1)",
+        "Sw<2,0,2> o _3 o (_4,_4):(_4,_1)",
+        "Sw<1,0,2> o _0 o Sw<2,1,3> o _0 o (_8,_8):(_8,_1)",
+    ],
+)
+def test_swizzles_come_back(text):
+    """The bits of a swizzle are many operations: the values that were solved for are read, not the expression."""
+    layout = parse(text)
+    back = parse(source(layout, "isl"))
+    assert all(back(i) == layout(i) for i in range(int(tla.size(layout))))
+
+
+@pytest.mark.parametrize(
     ("ranges", "given"),
     [
         ("i < 4", "no beginning to 3"),

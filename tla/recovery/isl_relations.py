@@ -43,11 +43,12 @@ class Value(NamedTuple):
 
 class IslMap(NamedTuple):
     """A map of a box to one number. expression: in Python's words; names: its coordinates; shape: their extents,
-    from 0 on"""
+    from 0 on; values: at each coordinate, the last fastest, where conditions were solved for them"""
 
     expression: str
     names: tuple[str, ...]
     shape: tuple[int, ...]
+    values: tuple[int, ...] = ()
 
 
 def added(a: Form, b: Form, times: int = 1) -> Form:
@@ -115,7 +116,8 @@ class Relation:
             wrong = next((p for p, x in zip(points, total(form, values).at) if x < 0 or (is_zero and x)), None)
             if wrong is not None:
                 self.fail(f"there is no value at {wrong}", "one at each coordinate of a box", "give the map of a box")
-        return IslMap(total(output, values).text, self.names, shape)
+        found = total(output, values)
+        return IslMap(found.text, self.names, shape, found.at)
 
     def _box(self) -> tuple[tuple[int, ...], list[Condition]]:
         """The extent of each coordinate, and the conditions that are no bounds of one."""
