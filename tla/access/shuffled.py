@@ -1,4 +1,4 @@
-"""What steps within warps take of each pipe, and which of their shuffles are moves from lane to lane instead."""
+"""The cycles of each pipe that steps within warps take, and which of their shuffles are moves from lane to lane instead."""
 
 from __future__ import annotations
 

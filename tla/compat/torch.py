@@ -178,7 +178,7 @@ def crd2crd(crd: IntTuple, dst_shape: IntTuple, src_shape: IntTuple | None = Non
 
 
 def _in_pycute(does: Callable[..., Any], what: str, *tuples: Any) -> Any:
-    """What pycute's function gives for tuples in its order; a refusal has them in this one."""
+    """Call pycute's function on tuples in its order; a refusal has them in this one."""
     try:
         return mirrored(does(*map(mirrored, tuples)))
     except TlaError as error:
