@@ -19,8 +19,8 @@ from .plan import ConversionPlan
 from .rounds import within_warps
 from .shuffled import Shuffled
 from .slices import Registers
-from .through_lines import through_lines
-from .through_rows import Rows, common_digits, plain_sums, through_rows, values_of
+from .through_lines import Held, prime_digits, through_lines
+from .through_rows import Rows, through_rows, values_of
 
 
 class Exchanged(NamedTuple):
@@ -68,33 +68,13 @@ def with_exchanges(src: RadixLayout, dst: RadixLayout, width: int, machine: Mach
     return best
 
 
-class _Digit(NamedTuple):
-    """A digit of a prime extent: its place in the number, and what one more of it moves in each dimension."""
-
-    extent: int
-    place: int
-    step: tuple[int, ...]
-
-
-def _digits(layout: RadixLayout, name: str) -> list[_Digit]:
-    extents, strides = common_digits({dim: plain_sums(layout, dim) for dim in layout.out_sizes}, name)
-    found, start = [], 1
-    for n, *step in zip(extents, *strides.values()):
-        place = 1
-        while place < n:
-            prime = next(p for p in range(2, n + 1) if n // place % p == 0)
-            found.append(_Digit(prime, start * place, tuple(place * x for x in step)))
-            place *= prime
-        start *= n
-    return found
-
-
 def _between(own: RadixLayout, other: RadixLayout, lanes: int) -> Iterator[tuple[int, int, RadixLayout]]:
     """The layouts in which the first bit of the lane's number that moves what a value of the other side does has
     exchanged its digit with one of the values, which does not: the number of the bit, the place of the digit, and the
     layout."""
-    threads, values = (_digits(own, name) for name in ("thread", "value"))
-    together = {digit.step for digit in _digits(other, "value")}
+    held = Held.of(own)
+    threads, values = prime_digits(held.thread), prime_digits(held.value)
+    together = {digit.step for digit in prime_digits(Held.of(other).value)}
     lane_bits = [d for d in threads if d.extent == 2 and d.place < lanes and bits.is_power_of_two(d.place)]
     mine = [d for d in lane_bits if d.step in together][:1]
     apart = [d for d in values if d.extent == 2 and d.step not in together]
@@ -111,7 +91,7 @@ def _exchange(
 ) -> tuple[tuple[tuple[Registers, Registers], ...], ConversionPlan, tuple[int, int]]:
     """The slices of values, the exchange of each between a bit of the lane's number and the digit at this place, and
     its cycles for each warp."""
-    digits = _digits(own, "value")
+    digits = prime_digits(Held.of(own).value)
     twos = [d.place for d in digits if d.extent == 2]
     lanes, count = bits.log2(machine.read.lanes), len(twos)
     columns = [1 << k for k in range(count + lanes)]
