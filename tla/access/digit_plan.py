@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from ..core.errors import RangeError, RankError, TlaError
 from ..linear import LinearLayout, RadixLayout
 from ..linear.arguments import checked
-from .device_text import loaded, require_name, stored
+from .device_text import function_text, loaded, require_name, stored
 from .dialects import CUDA, HIP, Dialect
 from .exchanged import through_shared, with_exchanges
 from .machines import Machine
-from .plan import ConversionPlan
+from .plan import ConversionPlan, require_shape
 from .slices import Registers, Slices, ways
 from .steps import BYTE_BITS
 from .through_rows import AnySide, Rows, elements
@@ -89,11 +89,8 @@ class RadixPlan:
         """
         import numpy as np
 
-        given, sizes = np.asarray(values), _sizes(self.src)
-        if given.shape != sizes:
-            raise RankError(
-                f"run of an array of shape {given.shape}", f"{sizes}: {_axes(self.src)}", "give one value for each"
-            )
+        given = np.asarray(values)
+        require_shape(given.shape, _sizes(self.src), _axes(self.src))
         if self.exchanged == "src":
             given = self._by_slices(given, given.shape)
         if self.rows is None:
@@ -162,7 +159,7 @@ class RadixPlan:
         require_name(dialect.name, name)
         if self.rows is None and self.part is None:
             ((held, _),) = self.slices
-            return _function(name, "", [f"dst[{k}] = src[{r}];" for k, r in enumerate(held)])
+            return function_text(name, False, [f"dst[{k}] = src[{r}];" for k, r in enumerate(held)])
         functions, lines = [], []
         if self.rows is not None:
             lines = [*_rows_text(dialect, self.rows, max(BYTE_BITS, self.element_bits))]
@@ -172,9 +169,9 @@ class RadixPlan:
             if self.rows is None:
                 lines = [*self._calls(slice_name, bool(self.bytes))]
             else:
-                functions.append(_function(f"{name}_memory", ", T* smem", lines))
+                functions.append(function_text(f"{name}_memory", True, lines))
                 lines = [*self._around(name)]
-        return "\n".join([*functions, _function(name, ", T* smem" if self.bytes else "", lines)])
+        return "\n".join([*functions, function_text(name, bool(self.bytes), lines)])
 
     def _around(self, name: str) -> Iterator[str]:
         """The exchanges before or after the way through memory."""
@@ -385,11 +382,6 @@ def _warps(layout: LinearLayout) -> tuple[int, int]:
 
 
 # ------------------------------------------------------------------------------------------------- text
-
-
-def _function(name: str, smem: str, lines: Sequence[str]) -> str:
-    head = ["template <class T>", f"__device__ __forceinline__ void {name}(const T* src, T* dst{smem}) {{"]
-    return "\n".join([*head, *(f"  {line}" for line in lines), "}"])
 
 
 def _rows_text(dialect: Dialect, rows: Rows, width: int) -> Iterator[str]:

@@ -154,7 +154,16 @@ L = TypeVar("L", bound="Layout")
 
 
 class LayoutBase:
-    """A layout, plain or composed."""
+    """A layout, plain or composed: equal to those of the same parts."""
+
+    def _place(self) -> Any:
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LayoutBase) and self._place() == other._place()
+
+    def __hash__(self) -> int:
+        return hash(self._place())
 
 
 def is_layout(x: object) -> bool:
@@ -189,12 +198,6 @@ class Layout(LayoutBase):
         layout = cls.__new__(cls)
         vars(layout).update(shape=shape, stride=stride)  # of a class that is frozen too, as torch's is
         return layout
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Layout) and self._place() == other._place()
-
-    def __hash__(self) -> int:
-        return hash(self._place())
 
     def _place(self) -> Any:
         return type(self), self.shape, self.stride
@@ -283,12 +286,6 @@ class ComposedLayout(LayoutBase):
 
     def __init__(self, layoutB: Any, offset: Any, layoutA: Any) -> None:
         self.layoutB, self.offset, self.layoutA = layoutB, offset, layoutA
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ComposedLayout) and self._place() == other._place()
-
-    def __hash__(self) -> int:
-        return hash(self._place())
 
     def _place(self) -> object:
         return self.layoutB, self.offset, self.layoutA
