@@ -1,4 +1,4 @@
-"""The cycles of each pipe that steps within warps take, and which of their shuffles are moves from lane to lane instead."""
+"""The cycles of each pipe that steps within warps take, and which of their shuffles are moves between lanes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Shuffled(NamedTuple):
         }
 
         def pipes(count: int) -> tuple[int, int]:
-            """Where so many rounds are moves."""
+            """The cycles where so many rounds are moves."""
             own = -(-(selects + count * words) // machine.selects)
             return (crossing - count) * words * machine.shuffle, own
 
