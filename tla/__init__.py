@@ -21,6 +21,7 @@ from .core.display import register_display
 from .core.ints import is_sympy, register_foreign
 from .core.kinds import defined_in
 from .core.on_demand import OnDemand
+from .core.other_texts import register_text
 from .core.swizzle import CoordSwizzle as CoordSwizzle, Swizzle as Swizzle
 
 if TYPE_CHECKING:
@@ -42,14 +43,16 @@ __version__ = "0.2.0"
 _PACKAGES = ("access", "ascend", "codegen", "gpu", "kernels", "linear", "symbolic", "ttgir", "viz", "xla")
 
 # What the core meets and other packages know: operations on composed layouts, expressions of sympy as leaves, pictures
-# in a notebook.
+# in a notebook; and what parse meets, maps of isl.
 for _kind in (ComposedLayout, CoordSwizzle, Swizzle):
     defined_in(_kind, "tla.algebra.composed", "tla.algebra.swizzled")
 _names, _sympy, _notebook = OnDemand("tla.names"), OnDemand("tla.symbolic.from_sympy"), OnDemand("tla.apps.notebook")
+_recovery = OnDemand("tla.recovery.door")
 register_foreign(is_sympy, lambda x: _sympy.from_sympy(x))
 register_display("html", lambda x: _notebook.html(x))
 register_display("svg", lambda x: _notebook.svg(x))
 register_display("latex", lambda x: _notebook.latex(x))
+register_text(r"\s*(?:\[[^]]*\]\s*->\s*)?\{", lambda text: _recovery.layout_of_isl(text))
 
 
 def load_ipython_extension(shell):  # type: ignore[no-untyped-def]

@@ -27,7 +27,7 @@ import laws
 import oracle
 from corpus import count, injective, made, nested_layout, random_extents, random_profile, small, small_shapes, static
 from laws import plain
-from night import NIGHT, amount
+from night import NIGHT, amount, some
 from truth import agrees
 
 # ---------------------------------------------------------------------------------------------- exhaustive
@@ -49,7 +49,7 @@ def test_composition_finds_every_layout_there_is_and_no_other():
     seen = Counter()
     pairs = list(small())
     values = {pair: made(pair) for pair in pairs}
-    for b in [*filter(injective, pairs)][:: amount(3, 1)]:
+    for b in some(filter(injective, pairs), 3):
         reach = laws.function(b)
         for a in pairs:
             if max(reach) >= oracle.size(a[0]):
@@ -63,7 +63,7 @@ def test_composition_finds_every_layout_there_is_and_no_other():
             assert laws.function(plain(r)) == [image[x] for x in reach], (a, b, r)
             assert tla.compatible(b[0], r) is True
             seen["found"] += 1
-    assert seen == ({"pairs": 47_430, "found": 39_436} if NIGHT else {"pairs": 15_980, "found": 13_403})
+    assert seen == ({"pairs": 47_430, "found": 39_436} if NIGHT else {"pairs": 15_840, "found": 12_937})
 
 
 def test_composition_past_the_domain_and_over_broadcasts():
@@ -100,7 +100,7 @@ def test_divide_and_product_over_every_pair_of_small_layouts():
     """By day of every twentieth, all others."""
     seen = Counter()
     pairs = [p for p in small(range(4)) if injective(p)]
-    for a, b in itertools.product(pairs[:: amount(20, 1)], pairs):
+    for a, b in itertools.product(some(pairs, 20), pairs):
         for f, law in ((logical_divide, laws.divides), (logical_product, laws.multiplies)):
             try:
                 r = f(made(a), made(b))
@@ -109,7 +109,7 @@ def test_divide_and_product_over_every_pair_of_small_layouts():
                 continue
             law(a, b, plain(r))
             seen[f.__name__, "found"] += 1
-    found = (12356, 5333, 13802, 3887) if NIGHT else (663, 268, 648, 283)
+    found = (12356, 5333, 13802, 3887) if NIGHT else (544, 254, 696, 102)
     assert seen == dict(zip(itertools.product(("logical_divide", "logical_product"), ("found", "refused")), found))
 
 

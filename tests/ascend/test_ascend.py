@@ -20,7 +20,7 @@ from tla.ascend.tags import TAGS
 import oracle
 import truth
 from corpus import small_shapes
-from night import amount, some
+from night import some
 
 SIZES = (1, 7, 15, 16, 17, 32, 65)
 WIDTHS = (4, 8, 16, 32, 64, 256)
@@ -81,14 +81,12 @@ def fixed(tag, bits, made):
 
 @pytest.mark.parametrize("bits", WIDTHS)
 def test_blocks_that_are_given(bits):
-    for rows, cols, b_rows, b_cols in [*itertools.product((1, 7, 16, 17), (1, 5, 32), (1, 3, 16), (1, 4, 5))][
-        :: amount(5, 1)
-    ]:
+    for rows, cols, b_rows, b_cols in some(itertools.product((1, 7, 16, 17), (1, 5, 32), (1, 3, 16), (1, 4, 5)), 5):
         for tag, letters in ((ascend.PaddingRowMajor, "zZ"), (ascend.PaddingColumnMajor, "nN")):
             made = MakeLayout[bits, tag](rows, cols, b_rows, b_cols)
             np.testing.assert_array_equal(offsets(made), oracle.fractal_offsets(rows, cols, (b_rows, b_cols), letters))
             fixed(tag, bits, made)
-    for rows, cols in [*itertools.product(SIZES, SIZES)][:: amount(2, 1)]:
+    for rows, cols in some(itertools.product(SIZES, SIZES), 2):
         made = MakeLayout[bits, ascend.zNUnAlign](rows, cols)
         np.testing.assert_array_equal(offsets(made), oracle.fractal_offsets(rows, cols, (rows, 256 // bits), "zN"))
         fixed(ascend.zNUnAlign, bits, made)

@@ -278,6 +278,7 @@ def test_isl_is_the_same_relation():
         "(_4,_3):(_1@0,_2@1)",
         "_4:_1@0+_2@1",
         "(_2,_3):(_1,_5) o _2 o (_2,_2):(_2,_1)",
+        "():()",
     ]
     for text in texts:
         layout = parse(text)
@@ -394,6 +395,9 @@ def test_replicas_are_all_places_that_hold_an_element():
         "torch.arange(32).reshape(5, 6)",
         "torch.arange(32).foo(3)",
         "torch.arange(32).T()",
+        "torch.arange(32).t",
+        "torch.arange(32).view(2, 4, 4).t()",
+        "numpy.arange(32).t()",
         "torch.arange(32).permute(0, 1)",
         "torch.arange(32).as_strided((4, 9), (9, 1))",
         "torch.arange(0)",
@@ -407,6 +411,12 @@ def test_replicas_are_all_places_that_hold_an_element():
 def test_refused(given):
     with pytest.raises(TlaError):
         parse(given)
+
+
+def test_t_of_torch():
+    """A matrix is turned, a vector is not."""
+    assert str(parse("torch.arange(32).view(-1, 4).t()")) == "(_4,_8):(_1,_4)"
+    assert str(parse("torch.arange(32).t().view(8, 4)")) == "(_8,_4):(_4,_1)"
 
 
 def test_what_a_system_cannot_say():

@@ -150,6 +150,17 @@ def test_tuples():
     assert [isinstance(x, ours.Integer) for x in (1, True, 1.0, "1")] == [True, False, False, False]
 
 
+def test_an_index_past_the_end_begins_again():
+    """A coordinate is within its shape, as there."""
+    assert (ours.idx2crd(99, (4, 8)), ours.idx2crd(-1, (4, 8)), ours.idx2crd(9, 4)) == ((3, 0), (3, 7), 1)
+    theirs = pytest.importorskip("pycute", reason="needs pycute: pip install nvidia-cutlass")
+    for (shape, stride), _ in CASES[: amount(40, 3000)]:
+        for i in range(-5, 2 * ours.product(shape) + 5, 3):
+            assert ours.idx2crd(i, shape) == theirs.idx2crd(i, shape)
+            assert ours.idx2crd(i, shape, stride) == theirs.idx2crd(i, shape, stride)
+            assert ours.crd2crd(i, shape) == theirs.crd2crd(i, shape)
+
+
 @pytest.mark.parametrize(
     ("make", "says"),
     [
@@ -160,6 +171,13 @@ def test_tuples():
         (lambda: ours.complement(ours.Layout((2, 3), (1, 1)), 24), "past the reach"),
         (lambda: ours.Swizzle(3, 0, 2), "shift"),
         (lambda: ours.crd2crd((1, 2), 8), "src_shape"),
+        (lambda: ours.make_layout(), "make_layout of no layouts"),
+        (lambda: ours.make_layout(3, 4), "make_layout of a int"),
+        (lambda: ours.make_layout([3]), "make_layout of a int"),
+        (lambda: ours.make_layout(3), "make_layout of a int"),
+        (lambda: ours.complement("a"), "of a str"),
+        (lambda: ours.zipped_divide(3, (2,)), "divide of a int"),
+        (lambda: ours.idx2crd(3, (0, 4)), "0"),
     ],
 )
 def test_what_is_wrong_is_said(make, says):

@@ -115,6 +115,34 @@ def test_beside_torch():
     assert same > 3 * len(CASES)
 
 
+def test_an_index_past_the_end_begins_again():
+    """A coordinate is within its shape, as there."""
+    assert (ours.idx2crd(99, (4, 8)), ours.idx2crd(-1, (4, 8)), ours.idx2crd(9, 4)) == ((0, 3), (3, 7), 1)
+    theirs = pytest.importorskip("torch.distributed._pycute", reason="needs torch: pip install torch")
+    for (shape, stride), _ in CASES[: amount(40, 3000)]:
+        for i in range(-5, 2 * ours.product(shape) + 5, 3):
+            assert ours.idx2crd(i, shape) == theirs.idx2crd(i, shape)
+            assert ours.idx2crd(i, shape, stride) == theirs.idx2crd(i, shape, stride)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: ours.suffix_product((2, 3), (1,)), r"suffix_product of \(2, 3\) from \(1,\)"),
+        (lambda: ours.suffix_product(3, (1, 2)), r"suffix_product of 3 from \(1, 2\)"),
+        (lambda: ours.crd2idx((1,), (4, 8)), r"crd2idx of \(1,\) in the shape \(4, 8\)"),
+        (lambda: ours.idx2crd((1,), (4, 8)), r"idx2crd of \(1,\) in the shape \(4, 8\)"),
+        (lambda: ours.composition(4, 2), "composition of a int"),
+        (lambda: ours.logical_divide(4, 2), "logical_divide of a int"),
+        (lambda: ours.coalesce(4), "coalesce of a int"),
+        (lambda: ours.make_layout(), "make_layout of no layouts"),
+    ],
+)
+def test_what_is_wrong_is_said_in_the_order_of_torch(make, says):
+    with pytest.raises(TlaError, match=says):
+        make()
+
+
 def test_modes():
     a = ours.Layout((4, 6, 8))
     assert str(ours.composition(a, (2, None))) == "(2, 6, 8):(48, 8, 1)"

@@ -162,6 +162,14 @@ def test_explain_has_a_note_of_small_answers(operation, texts, small, known):
     assert tla.explain(operation(*map(static, arguments))) == tla.explain(parse("_1:_0")) == []
 
 
+@pytest.mark.parametrize(
+    ("x", "fix"), [("_4:_1", r"write explain\(parse\('_4:_1'\)\)"), (tla.coalesce, "give its arguments")]
+)
+def test_explain_of_what_has_no_steps(x, fix):
+    with pytest.raises(tla.LeafTypeError, match=f"(?s)explain of a .*{fix}"):
+        tla.explain(x)
+
+
 def test_explain_of_a_call_notes_what_known_integers_give():
     a, b = make_layout((4, 8), (1, 4)), make_layout((2, 4), (1, 2))
     known = {

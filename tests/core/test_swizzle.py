@@ -30,7 +30,7 @@ from tla import (
 
 import oracle
 from corpus import made, small, static
-from night import amount
+from night import amount, some
 
 _0 = Int[0]()
 NUMBERS = [(b, m, s) for b in range(4) for m in range(4) for s in range(-4, 5) if abs(s) >= b]
@@ -156,7 +156,7 @@ def test_composition_of_two_swizzles_is_right_or_refused():
     """All pairs; by day of every third second one."""
     seen, x = Counter(), np.array([*range(64), 999, 4095])
     inner = {b: swizzled(x, *b) for b in NUMBERS}
-    for a, b in itertools.product(NUMBERS, NUMBERS[:: amount(3, 1)]):
+    for a, b in itertools.product(NUMBERS, some(NUMBERS, 3)):
         try:
             r = composition(Swizzle[a](), Swizzle[b]())
         except DivisibilityError:
@@ -262,7 +262,7 @@ def test_a_mode_of_one_element_and_one_of_stride_0_change_no_slice(c):
 def test_slices_are_right_over_every_swizzle_and_coordinate():
     """By day of every fourth swizzle."""
     seen = Counter()
-    for numbers in NUMBERS[:: amount(4, 1)]:
+    for numbers in some(NUMBERS, 4):
         for text in ("(_8,_8):(_8,_1)", "(_4,_4,_4):(_4,_1,_16)", "(_4,_6):(_6,_1)"):
             a = ComposedLayout(Swizzle[numbers](), _0, parse(text))
             for k, c, fixed in itertools.product(range(int(tla.rank(a))), range(4), (True, False)):

@@ -130,14 +130,32 @@ def test_no_name_is_known_where_none_is_given():
         parse("(Q+1,2):(1,Q)", symbols=[])
 
 
-def test_texts_of_others_say_what_reads_them():
-    """A map of isl, and strides over bits: the fix reads the text."""
-    for text, fix, read in (
-        ("{ [i, j] -> [8*i + j] : 0 <= i < 4 and 0 <= j < 8 }", "write tla.layout_of(text)", tla.layout_of),
-        (" {[i]->[i] : 0<=i<4}", "write tla.layout_of(text)", tla.layout_of),
-        ("(8,8):(F1,F9)", "write tla.linear.from_xor_strides(text)", tla.linear.from_xor_strides),
+def test_a_text_of_another_says_what_reads_it():
+    """Strides over bits: the fix reads the text."""
+    with pytest.raises(tla.ParseError) as caught:
+        parse("(8,8):(F1,F9)")
+    assert caught.value.reason.fix.startswith("write tla.linear.from_xor_strides(text)")
+    tla.linear.from_xor_strides("(8,8):(F1,F9)")
+
+
+def test_maps_of_isl():
+    """They are read as layout_of reads them; what is none is refused in the words of isl's reader."""
+    text = "{ [i, j] -> [8*i + j] : 0 <= i < 4 and 0 <= j < 8 }"
+    assert str(parse(text)) == str(parse(text.replace(" : ", "\n:"))) == "(_4,_8):(_8,_1)"
+    assert parse("\n" + text, origin_shape=(3, 8)).origin_shape == (3, 8)
+    swizzled = "{[i]->[i mod 2 + 2*((i + floor(i/2)) mod 2) + 4*floor(i/4)] : 0 <= i < 8}"
+    with pytest.raises(ParseError, match="an origin_shape, and no plain layout"):
+        parse("{ [i] -> [7 - i] : 0 <= i < 8 }", origin_shape=(4,))
+    assert [parse(swizzled)(i) for i in range(8)] == [tla.layout_of(swizzled)(i) for i in range(8)]
+    for text, message in (
+        ("[N] -> { [i] -> [i] : 0 <= i < N }", "a map with parameters"),
+        ("{ [i] : 0 <= i < 4 }", "unexpected ':'"),
+        ("{ [i] -> [i, i] : 0 <= i < 4 }", "a map to 2 numbers"),
+        ("{", "the text ends, at position 1"),
+        ("{4,2}:{1,4}", "unexpected '4'"),
+        ("{ [i] -> [i] : 0 <= i < 99999999999999999999 }", "does not fit in 64 bits"),
+        ("{ [i] -> [i] : 0 <= i < 99999999999 }", "99,999,999,999 coordinates"),
+        ("{ [i] -> [" + "(" * 100 + "i" + ")" * 100 + "] : 0 <= i < 4 }", "more than 64 levels of brackets"),
     ):
-        with pytest.raises(tla.ParseError) as caught:
+        with pytest.raises(tla.TlaError, match=message):
             parse(text)
-        assert caught.value.reason.fix.startswith(fix)
-        read(text)

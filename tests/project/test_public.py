@@ -18,7 +18,7 @@ from tla.tensors.offsets import offsets
 from tla.xla import jax as tla_jax
 
 from batches import in_batches
-from night import amount
+from night import some
 
 ROOT = Path(tla.__file__).parent
 MODULES = [
@@ -139,7 +139,7 @@ print(json.dumps({module: answers(module) for module in sys.argv[1:]}))
 """
 
 
-FIRST_OF_ALL = sorted(set(MODULES) - OPTIONAL)[:: amount(15, 1)]
+FIRST_OF_ALL = some(sorted(set(MODULES) - OPTIONAL), 15)
 
 
 @pytest.fixture(scope="module")

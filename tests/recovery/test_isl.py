@@ -138,7 +138,40 @@ def test_what_source_writes_is_read_back():
         )
         layout = tla.static(tla.Layout(shape, stride))
         back = layout_of(source(layout, "isl"))
+        assert parse(source(layout, "isl")) == back
         assert [back(i) for i in range(int(tla.size(layout)))] == [layout(i) for i in range(int(tla.size(layout)))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Sw<3,4,3> o _0 o (_8,_64):(_64,_1)",
+        "Sw<3,3,3> o _0 o (_64,_64):(_64,_1)",
+        "Sw<2,0,2> o _3 o (_4,_4):(_4,_1)",
+        "Sw<1,0,2> o _0 o Sw<2,1,3> o _0 o (_8,_8):(_8,_1)",
+    ],
+)
+def test_swizzles_come_back(text):
+    """The bits of a swizzle are many operations: the values that were solved for are read, not the expression."""
+    layout = parse(text)
+    back = parse(source(layout, "isl"))
+    assert all(back(i) == layout(i) for i in range(int(tla.size(layout))))
+
+
+@pytest.mark.parametrize(
+    ("ranges", "given"),
+    [
+        ("i < 4", "no beginning to 3"),
+        ("-2 <= i < 4", "-2 to 3"),
+        ("2 <= i < 4", "2 to 3"),
+        ("0 <= i", "0 to no end"),
+        ("0 <= i < 0 and i < 8", "0 to -1"),
+        ("0 <= i and -2 <= i and i < -3 and i < 8", "0 to -4"),
+    ],
+)
+def test_a_domain_that_is_no_box_from_0_on(ranges, given):
+    with pytest.raises(TlaError, match=f"i from {given}"):
+        layout_of(f"{{ [i] -> [i] : {ranges} }}")
 
 
 def test_a_map_has_its_box():

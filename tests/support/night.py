@@ -11,6 +11,6 @@ def amount(by_day, at_night):
 
 
 def some(rows, every):
-    """The last of each `every` rows by day, all of them by night."""
+    """The last of each `every` rows by day, or the last one of fewer; all of them by night."""
     rows = [*rows]
-    return rows if NIGHT else rows[every - 1 :: every]
+    return rows if NIGHT else rows[every - 1 :: every] or rows[-1:]

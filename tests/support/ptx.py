@@ -135,6 +135,9 @@ class Block:
 
     def do_mov(self, kind, operands):
         to, source = operands
+        if kind == ["pred"]:
+            self.values[to] = self.get(source).astype(bool)
+            return
         bits = int(re.sub(r"\D", "", kind[-1]))
         if to.startswith("{"):
             names = to.strip("{}").split(",")

@@ -91,9 +91,7 @@ READERS = {
             "torch.arange(32).view(4, 8).unflatten(1, (2, 4)).permute(2, 0, 1)",
         ),
     ),
-    "isl": Reader(
-        tla.layout_of, ("{ [i, j] -> [8i + 4*floor((j)/4) + (j mod 4)] : 0 <= i < 4 and j >= 0 and j <= 7 }",)
-    ),
+    "isl": Reader(tla.parse, ("{ [i, j] -> [8i + 4*floor((j)/4) + (j mod 4)] : 0 <= i < 4 and j >= 0 and j <= 7 }",)),
     "flydsl": Reader(
         tla.parse,
         (

@@ -13,7 +13,7 @@ from tla import at
 from tla.apps.cli import main
 from tla.ttgir import advise, costs, difference, dots, program_of
 
-from night import NIGHT, amount, some
+from night import NIGHT, some
 from places import DATA, ROOT
 
 TEXTS = {
@@ -50,7 +50,7 @@ PLAIN = [
 ]
 
 
-@pytest.mark.parametrize("name", PLAIN[:: amount(3, 1)])
+@pytest.mark.parametrize("name", some(PLAIN, 3))
 def test_a_swizzle_that_is_taken_away_is_advised_again(name):
     """With all advice on memories followed, accesses take no more wavefronts than with Triton's own swizzles."""
     before, tritons = costs(program_of(plain(name))), costs(program_of(TEXTS[name]))
@@ -179,7 +179,7 @@ PATH = DATA / "ttgir" / "attention_f16_gfx942.ttgir.gz"
 
 
 def test_the_tables_fit_80_columns(capsys):
-    for name in [*TEXTS][:: amount(4, 1)]:
+    for name in some(TEXTS, 4):
         sizes = [f"{a.name[1:]}=4096" for a in program_of(TEXTS[name]).arguments if a.name in ("%K", "%N", "%T")]
         options = ["--size", *sizes] if sizes else []
         code, out, err = run(capsys, DATA / "ttgir" / f"{name}.ttgir.gz", *options)

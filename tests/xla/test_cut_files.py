@@ -9,7 +9,7 @@ import pytest
 from tla import TlaError, xla
 from tla.apps.cli import main
 
-from night import amount
+from night import amount, some
 from truth import DATA
 
 TEXT = gzip.decompress((DATA / "xla" / "programs" / "booleans__v3.txt.gz").read_bytes()).decode()
@@ -53,7 +53,7 @@ def test_what_is_missing_is_said(text, kind):
 @pytest.mark.parametrize("by", ["shape", "space", "peak", "relayout"])
 def test_the_command_says_it_too(capsys, tmp_path, by):
     path = tmp_path / "cut.txt"
-    for at in places(TEXT)[:: amount(12, 1)]:
+    for at in some(places(TEXT), 12):
         path.write_text(TEXT[:at])
         code = main(["hlo", str(path), "--by", by])
         error = capsys.readouterr().err

@@ -19,7 +19,7 @@ from tla.xla import ArrayLayout, ArrayShape, BufferShape, OpaqueShape, Split, To
 from tla.xla.shapes import raising
 
 import oracle
-from night import amount
+from night import amount, some
 from truth import DATA, rows
 
 INDEX = rows("xla/index.json")
@@ -345,7 +345,7 @@ def test_linear_and_multi_index_are_the_definition():
 def test_every_slot_of_small_arrays_is_an_element_or_padding():
     """By day of every second shape."""
     checked = 0
-    for case in INDEX[:: amount(2, 1)]:
+    for case in some(INDEX, 2):
         if not 0 < case["total_elements"] <= 300:
             continue
         truth, shape = brute(case), xla.parse_shape(case["spec"])
@@ -368,7 +368,7 @@ def test_lower_is_the_definition_on_every_row_and_a_layout_where_there_is_one():
         seen[type(layout).__name__, case["divides"]] += 1
         assert layout.is_static
         assert layout.origin_shape == tuple(case["dims"])
-        for index, offset in case["samples"][:: amount(7, 1)]:
+        for index, offset in some(case["samples"], 7):
             assert layout(tuple(index) if len(index) != 1 else index[0]) == offset, case["spec"]
         if case["samples"] and case["dims"]:
             indices, wanted = zip(*case["samples"])
@@ -567,7 +567,7 @@ def test_the_default_layout_is_the_compilers_on_each_generation():
     """By day every third shape of each group."""
     count = 0
     for group in json.loads(gzip.decompress((DATA / "xla" / "defaults.json.gz").read_bytes()))["groups"]:
-        for text in group["shapes"][:: amount(3, 1)]:
+        for text in some(group["shapes"], 3):
             shape = xla.parse_shape(text)
             found = {xla.default_layout(shape.element_type, shape.dimensions, target) for target in group["targets"]}
             assert found == {shape}

@@ -9,7 +9,7 @@ import pytest
 from tla import Int, LeafTypeError, LoweringError, ParseError, TlaError, Unproven, at, dim, dims, prove, xla
 
 import oracle
-from night import amount
+from night import amount, some
 from truth import rows
 
 NAMES = "ABCDEFGH"
@@ -24,7 +24,7 @@ def named(shape, rng):
 def test_every_layout_of_the_truth_with_names_for_sizes():
     rng = random.Random(12)
     seen = Counter()
-    for case in rows("xla/index.json")[:: amount(5, 1)]:
+    for case in some(rows("xla/index.json"), 5):
         shape = xla.parse_shape(case["spec"])
         if any(shape.dynamic) or not shape.dimensions:
             continue

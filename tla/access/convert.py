@@ -12,14 +12,13 @@ from ..linear import LinearLayout, RadixLayout, bits
 from ..linear.value import integer
 from ..notation.width import ASSUMED, element_width
 from .digit_plan import RadixPlan, convert_digits
-from .exchanges import Exchanges
-from .lane_moves import lane_move
 from .machines import Machine
 from .plan import ConversionPlan
 from .rounds import stays_in_warps, within_warps
+from .shuffled import Shuffled
 from .sides import machine_of, on_one_tile
 from .slices import onto_reached
-from .steps import BYTE_BITS, WORD_BITS, Move, Shuffle, Step
+from .steps import BYTE_BITS, Move, Shuffle, Step
 from .through_memory import through_memory
 
 #: More registers in a thread than this are refused.
@@ -154,44 +153,14 @@ class _Asked(NamedTuple):
 
     def within(self, steps: tuple[Step, ...], why: str) -> ConversionPlan:
         """The plan of steps within warps."""
-        words = -(-self.width // WORD_BITS)
-        rounds = [step for step in steps if isinstance(step, Shuffle)]
-        shuffles = sum(step.crosses for step in rounds) * words
-        cycles = moves = 0
-        if rounds:
-            sizes = (bits.log2(x.get_in_dim_size("register")) for x in (self.src, self.dst))
-            selects = Exchanges.of(rounds, *sizes).selects * words
-            steps, moves = self._by_moves(steps, selects)
-            cycles = max(self._pipes(shuffles, selects, moves)) * self._warps
-        else:
+        if not any(isinstance(step, Shuffle) for step in steps):
             why = "each lane holds all of its values before"
-        kind = "shuffles" if rounds else "registers"
-        return ConversionPlan(kind, steps, shuffles, 0, 0, shuffles, cycles, why, self.width, self.src, self.dst, moves)
-
-    def _pipes(self, shuffles: int, selects: int, moves: int) -> tuple[int, int]:
-        """Cycles of the pipe of shared memory, and of that of selects, where so many of the shuffles are moves by the
-        second one."""
-        return (shuffles - moves) * self.machine.shuffle, -(-(selects + moves) // self.machine.selects)
-
-    def _by_moves(self, steps: tuple[Step, ...], selects: int) -> tuple[tuple[Step, ...], int]:
-        """The steps with as many shuffles as moves from lane to lane as make the busier pipe, then both, least busy;
-        and how many."""
-        words = -(-self.width // WORD_BITS)
-        crossing = {k: step for k, step in enumerate(steps) if isinstance(step, Shuffle) and step.crosses}
-        known = self.machine.lane_moves
-        found = {
-            k: step._replace(move=move)
-            for k, step in crossing.items()
-            if step.warps == 1 and (move := lane_move(step.source, known))
-        }
-
-        def busy(count: int) -> tuple[int, int]:
-            shared, own = self._pipes(len(crossing) * words, selects, count * words)
-            return max(shared, own), shared * self.machine.selects + selects + count * words
-
-        count = min(range(len(found) + 1), key=busy)
-        chosen = dict([*found.items()][:count])
-        return tuple(chosen.get(k, step) for k, step in enumerate(steps)), count * words
+            return ConversionPlan("registers", steps, 0, 0, 0, 0, 0, why, self.width, self.src, self.dst)
+        found = Shuffled.of(steps, self.src, self.dst, self.width, self.machine)
+        counts = (found.shuffles, 0, 0, found.shuffles, max(found.pipes) * self._warps)
+        return ConversionPlan(
+            "shuffles", found.steps, *counts, why, self.width, self.src, self.dst, lane_moves=found.moves
+        )
 
     def cheaper(self, steps: tuple[Step, ...]) -> ConversionPlan:
         """The plan of steps within warps, or through memory if that takes fewer cycles; memory is looked at

@@ -62,8 +62,13 @@ def device_function(
             "use plan.hip(), or plan.gluon()" if function.lanes <= HIP.lanes else "use plan.steps",
         )
     body = [*_body(function, steps)]
-    smem = ", T* smem" if any(isinstance(step, Store) for step in steps) else ""
-    lines = [*_helpers(function, body), *body]
+    memory = any(isinstance(step, Store) for step in steps)
+    return function_text(name, memory, [*_helpers(function, body), *body])
+
+
+def function_text(name: str, memory: bool, lines: Sequence[str]) -> str:
+    """The text of a device function from `src` to `dst`, and of `smem` if it goes through memory."""
+    smem = ", T* smem" if memory else ""
     head = ["template <class T>", f"__device__ __forceinline__ void {name}(const T* src, T* dst{smem}) {{"]
     return "\n".join([*head, *(f"  {x}" for x in lines), "}"])
 

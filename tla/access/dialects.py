@@ -111,10 +111,10 @@ def _hip_store(width: int) -> list[str]:
 
 
 def _hip_load(width: int) -> list[str]:
-    """Volatile, for else the compiler reads a vector in parts again; and of LDS by name, for it infers that of no
-    volatile access."""
+    """Volatile, for else the compiler reads a word or a vector in parts again; and of LDS by name, for it infers that
+    of no volatile access."""
     if width <= WORD_BITS:
-        return _cuda_load(width)
+        return [f"v[0] = *(const volatile {_LDS} {_ACCESS[width]}*)(smem + at);"]
     taken = " ".join(f"v[{k}] = all[{k}];" for k in range(width // WORD_BITS))
     return [_vector_type(width), f"const words all = *(const volatile {_LDS} words*)(smem + at);", taken]
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 from ..core.errors import RangeError, RankError, TlaError
 from ..linear import LinearLayout, RadixLayout
 from ..linear.arguments import checked
-from .device_text import loaded, require_name, stored
+from .device_text import function_text, loaded, require_name, stored
 from .dialects import CUDA, HIP, Dialect
+from .exchanged import through_shared, with_exchanges
 from .machines import Machine
-from .plan import ConversionPlan
+from .plan import ConversionPlan, require_shape
 from .slices import Registers, Slices, ways
 from .steps import BYTE_BITS
-from .through_lines import through_lines
-from .through_rows import AnySide, Rows, elements, through_rows
+from .through_rows import AnySide, Rows, elements
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -37,6 +37,7 @@ class RadixPlan:
                    plan of each, of all warps or of one of them; of values that stay in their thread one
                    slice, without a part
     rows           where it goes through shared memory whole: both sides of it
+    exchanged      where lanes exchange slices beside that: "src" before values are stored, "dst" after they are loaded
     src, dst       the layouts
 
     >>> from tla.access import convert
@@ -61,6 +62,7 @@ class RadixPlan:
     rows: Rows | None
     src: RadixLayout = field(repr=False)
     dst: RadixLayout = field(repr=False)
+    exchanged: str = ""
 
     def __str__(self) -> str:
         """The plan in words: its way, why, and what it costs."""
@@ -87,17 +89,22 @@ class RadixPlan:
         """
         import numpy as np
 
-        given, sizes = np.asarray(values), _sizes(self.src)
-        if given.shape != sizes:
-            raise RankError(
-                f"run of an array of shape {given.shape}", f"{sizes}: {_axes(self.src)}", "give one value for each"
-            )
-        found = np.zeros(_sizes(self.dst), given.dtype)
-        if self.rows is not None:
-            memory = np.zeros(self.rows.elements, given.dtype)
-            memory[np.array(self.rows.store.offsets())] = given.reshape(-1, given.shape[-1])
-            found.reshape(-1, found.shape[-1])[:] = memory[np.array(self.rows.load.offsets())]
-            return found
+        given = np.asarray(values)
+        require_shape(given.shape, _sizes(self.src), _axes(self.src))
+        if self.exchanged == "src":
+            given = self._by_slices(given, given.shape)
+        if self.rows is None:
+            return self._by_slices(given, _sizes(self.dst))
+        memory = np.zeros(self.rows.elements, given.dtype)
+        memory[np.array(self.rows.store.offsets())] = given.reshape(-1, given.shape[-1])
+        found = memory[np.array(self.rows.load.offsets())].reshape(_sizes(self.dst))
+        return self._by_slices(found, found.shape) if self.exchanged == "dst" else found
+
+    def _by_slices(self, given: npt.NDArray[Any], sizes: tuple[int, ...]) -> npt.NDArray[Any]:
+        """The plan of slices executed, to an array of these sizes."""
+        import numpy as np
+
+        found = np.zeros(sizes, given.dtype)
         if self.part is None:
             ((held, _),) = self.slices
             found.reshape(-1, found.shape[-1])[:] = given.reshape(-1, given.shape[-1])[:, np.array(held)]
@@ -150,18 +157,33 @@ class RadixPlan:
 
     def _text(self, dialect: Dialect, name: str) -> str:
         require_name(dialect.name, name)
+        if self.rows is None and self.part is None:
+            ((held, _),) = self.slices
+            return function_text(name, False, [f"dst[{k}] = src[{r}];" for k, r in enumerate(held)])
+        functions, lines = [], []
         if self.rows is not None:
             lines = [*_rows_text(dialect, self.rows, max(BYTE_BITS, self.element_bits))]
-            return _function(name, ", T* smem", lines)
-        if self.part is None:
-            ((held, _),) = self.slices
-            return _function(name, "", [f"dst[{k}] = src[{r}];" for k, r in enumerate(held)])
-        slice_name = f"{name}_slice"
-        of_slice = self.part.cuda(slice_name) if dialect is CUDA else self.part.hip(slice_name)
-        smem = ", T* smem" if self.bytes else ""
-        return f"{of_slice}\n{_function(name, smem, [*self._calls(slice_name)])}"
+        if self.part is not None:
+            slice_name = f"{name}_slice"
+            functions.append(self.part.cuda(slice_name) if dialect is CUDA else self.part.hip(slice_name))
+            if self.rows is None:
+                lines = [*self._calls(slice_name, bool(self.bytes))]
+            else:
+                functions.append(function_text(f"{name}_memory", True, lines))
+                lines = [*self._around(name)]
+        return "\n".join([*functions, function_text(name, bool(self.bytes), lines)])
 
-    def _calls(self, slice_name: str) -> Iterator[str]:
+    def _around(self, name: str) -> Iterator[str]:
+        """The exchanges before or after the way through memory."""
+        yield f"T mid[{sum(len(of) for of, _ in self.slices)}];"
+        if self.exchanged == "src":
+            yield from self._calls(f"{name}_slice", False, into="mid")
+            yield f"{name}_memory(mid, dst, smem);"
+        else:
+            yield f"{name}_memory(src, mid, smem);"
+            yield from self._calls(f"{name}_slice", False, of="mid")
+
+    def _calls(self, slice_name: str, memory: bool, of: str = "src", into: str = "dst") -> Iterator[str]:
         """A call for each slice, in memory of its own, or one after the other in the same; each group of warps
         in its own."""
         assert self.part
@@ -172,11 +194,11 @@ class RadixPlan:
         threads = math.prod(_warps(self.part.src))
         own = f" + threadIdx.x / {threads}u * {self.bytes // groups * 8 // width}" if groups > 1 else ""
         for k, (src, dst) in enumerate(self.slices):
-            if k and again and self.bytes:
+            if k and again and memory:
                 yield "__syncthreads();"
-            smem = f", smem + {k * step}{own}" if self.bytes else ""
-            held = ", ".join("T()" if r is None else f"src[{r}]" for r in src)
-            kept = " ".join(f"dst[{r}] = got[{i}];" for i, r in enumerate(dst) if r is not None)
+            smem = f", smem + {k * step}{own}" if memory else ""
+            held = ", ".join("T()" if r is None else f"{of}[{r}]" for r in src)
+            kept = " ".join(f"{into}[{r}] = got[{i}];" for i, r in enumerate(dst) if r is not None)
             yield f"{{ const T held[] = {{{held}}}; T got[{len(dst)}]; {slice_name}(held, got{smem}); {kept} }}"
 
 
@@ -213,22 +235,42 @@ def convert_digits(
         raise RangeError(
             "convert through shuffles: odd digits change their owners", "slices that are alike", "leave `through` out"
         )
-    width = max(BYTE_BITS, element_bits)
-    ways = [*through_rows(first, second, width, machine), *through_lines(first, second, width, machine)]
-    if not ways:
+    return _through_memory((src, dst), (first, second), element_bits, machine, through, scratch_bytes)
+
+
+def _through_memory(
+    layouts: Sequence[RadixLayout],
+    of_threads: Sequence[RadixLayout],
+    element_bits: int,
+    machine: Machine,
+    through: str | None,
+    scratch_bytes: int | None,
+) -> RadixPlan:
+    """The plan through memory of the layouts, which are also given over thread and value."""
+    width, why = max(BYTE_BITS, element_bits), "odd digits change their owners"
+    (src, dst), (first, second) = layouts, of_threads
+    rows = through_shared(first, second, width, machine)
+    if rows is None:
         raise RangeError(
             f"convert of {element_bits} bits through memory: no access of whole values",
             "a width that memory has, and threads in whole warps or in digits of the tile",
             "cut elements into words first, or give whole warps",
         )
-    rows = min(ways, key=lambda way: way.rank)
+    beside = None if through else with_exchanges(first, second, width, machine, rows.wavefronts)
+    rows = beside.rows if beside else rows
     size = rows.elements * width // 8
     if scratch_bytes is not None and size > scratch_bytes:
         raise RangeError(
             f"convert through {scratch_bytes} bytes", f"{size} at least, the whole tile", f"give {size} bytes"
         )
-    counts = (0, size, rows.wavefronts, rows.instructions, rows.wavefronts)
-    return RadixPlan("shared memory", *counts, "odd digits change their owners", element_bits, (), None, rows, src, dst)
+    if beside is None:
+        counts = (0, size, rows.wavefronts, rows.instructions, rows.wavefronts)
+        return RadixPlan("shared memory", *counts, why, element_bits, (), None, rows, src, dst)
+    shuffles = beside.part.shuffles * len(beside.slices)
+    counts = (shuffles, size, rows.wavefronts, rows.instructions + shuffles, beside.cycles)
+    why += f"; lanes exchange values {'before they are stored' if beside.side == 'src' else 'after they are loaded'}"
+    parts = (beside.slices, beside.part, rows)
+    return RadixPlan("shared memory", *counts, why, element_bits, *parts, src, dst, beside.side)
 
 
 def _over_bits(
@@ -340,11 +382,6 @@ def _warps(layout: LinearLayout) -> tuple[int, int]:
 
 
 # ------------------------------------------------------------------------------------------------- text
-
-
-def _function(name: str, smem: str, lines: Sequence[str]) -> str:
-    head = ["template <class T>", f"__device__ __forceinline__ void {name}(const T* src, T* dst{smem}) {{"]
-    return "\n".join([*head, *(f"  {line}" for line in lines), "}"])
 
 
 def _rows_text(dialect: Dialect, rows: Rows, width: int) -> Iterator[str]:

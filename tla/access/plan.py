@@ -128,12 +128,7 @@ class ConversionPlan:
         import numpy as np
 
         given = np.asarray(values)
-        if given.shape != _sizes(self.src):
-            raise RankError(
-                f"run of an array of shape {given.shape}",
-                f"{_sizes(self.src)}: warp, lane, register",
-                "give one value for each",
-            )
+        require_shape(given.shape, _sizes(self.src), "warp, lane, register")
         found = np.zeros(_sizes(self.dst), given.dtype)
         memory: npt.NDArray[Any] = np.zeros(0, given.dtype)
         for step in self.steps:
@@ -238,6 +233,12 @@ class ConversionPlan:
             return gl.convert_layout(x, layout)
         """
         return gluon_function(name, self.steps, self.src, self.dst, self.element_bits)
+
+
+def require_shape(given: tuple[int, ...], sizes: tuple[int, ...], axes: str) -> None:
+    """RankError where an array of values has another shape than its owners."""
+    if given != sizes:
+        raise RankError(f"run of an array of shape {given}", f"{sizes}: {axes}", "give one value for each")
 
 
 def _sizes(layout: LinearLayout) -> tuple[int, int, int]:

@@ -129,7 +129,7 @@ class LinesSide(NamedTuple):
 def through_lines(src: RadixLayout, dst: RadixLayout, width: int, machine: Machine) -> Iterator[Rows]:
     """The cheapest of the memories in the order of one side, for layouts of thread and value; none where neither
     is its digits."""
-    sides = [_Held.of(x) for x in (src, dst)]
+    sides = [Held.of(x) for x in (src, dst)]
     sizes = [*src.out_sizes.values()]
     best: _Found | None = None
     ways = [
@@ -150,7 +150,7 @@ def through_lines(src: RadixLayout, dst: RadixLayout, width: int, machine: Machi
 # ------------------------------------------------------------------------------------------------- owners
 
 
-class _Held(NamedTuple):
+class Held(NamedTuple):
     """Who holds what: the digits of threads and of values; the coordinates of thread 0's values, and of all values of
     each thread."""
 
@@ -160,11 +160,11 @@ class _Held(NamedTuple):
     coordinates: list[list[tuple[int, ...]]]
 
     @staticmethod
-    def of(layout: RadixLayout) -> _Held:
+    def of(layout: RadixLayout) -> Held:
         sums = {name: plain_sums(layout, name) for name in layout.out_sizes}
         thread, value = (_steps(*common_digits(sums, name)) for name in ("thread", "value"))
         starts, values = (_points(steps, len(sums)) for steps in (thread, value))
-        return _Held(thread, value, values, [[tuple(map(sum, zip(start, v))) for v in values] for start in starts])
+        return Held(thread, value, values, [[tuple(map(sum, zip(start, v))) for v in values] for start in starts])
 
 
 def _steps(extents: Sequence[int], strides: dict[str, list[int]]) -> Steps:
@@ -181,7 +181,7 @@ def _in_dimension(steps: Steps, d: int) -> Digits:
 
 
 def _orders(
-    first: _Held, second: _Held, sizes: Sequence[int], width: int, machine: Machine
+    first: Held, second: Held, sizes: Sequence[int], width: int, machine: Machine
 ) -> Iterator[tuple[int, Lines]]:
     """Vectors of so many elements, the widest first, and the order of the first side in them; values of both
     sides are together."""
@@ -198,7 +198,7 @@ def _orders(
 
 
 def _orders_by_rows(
-    sides: Sequence[_Held], first: _Held, sizes: Sequence[int], width: int, machine: Machine
+    sides: Sequence[Held], first: Held, sizes: Sequence[int], width: int, machine: Machine
 ) -> Iterator[tuple[int, Lines]]:
     """The order of the first side behind the rows of transposed matrices, whose elements are those of neighbouring
     lanes of either side."""
@@ -218,16 +218,30 @@ def _orders_by_rows(
                 yield vector, Lines(digits, machine.read.banks * WORD_BITS // width, vector)
 
 
-def _primes(steps: Steps) -> Steps:
-    """The same digits, each of a prime extent, without those that move nothing."""
-    found = []
+class Digit(NamedTuple):
+    """A digit of a prime extent: its place in the number, and what one more of it moves in each dimension."""
+
+    extent: int
+    place: int
+    step: tuple[int, ...]
+
+
+def prime_digits(steps: Steps) -> list[Digit]:
+    """The same digits, each of a prime extent."""
+    found, start = [], 1
     for n, step in steps:
         place = 1
-        while place < n and any(step):
+        while place < n:
             prime = next(p for p in range(2, n // place + 1) if n // place % p == 0)
-            found.append((prime, tuple(x * place for x in step)))
+            found.append(Digit(prime, start * place, tuple(x * place for x in step)))
             place *= prime
+        start *= n
     return found
+
+
+def _primes(steps: Steps) -> Steps:
+    """The same digits, each of a prime extent, without those that move nothing."""
+    return [(digit.extent, digit.step) for digit in prime_digits(steps) if any(digit.step)]
 
 
 def _cut(steps: Steps, vector: int) -> int | None:
@@ -293,7 +307,7 @@ class _Found(NamedTuple):
     cost: tuple[int, int]
 
     @staticmethod
-    def all_of(memory: Lines, sides: Sequence[_Held], vector: int, width: int, machine: Machine) -> Iterator[_Found]:
+    def all_of(memory: Lines, sides: Sequence[Held], vector: int, width: int, machine: Machine) -> Iterator[_Found]:
         """The memory with vectors, and with the matrix instructions that either side may have."""
         choices = [
             [*_ways(held, memory, vector, width, row, matrices)]
@@ -363,7 +377,7 @@ def _with_term(found: _Found) -> Iterator[_Found]:
         yield found.costed(found.memory._replace(terms=(*found.memory.terms, (n, factor))))
 
 
-def _ways(held: _Held, memory: Lines, vector: int, width: int, row: Memory, matrices: bool) -> Iterator[_Accesses]:
+def _ways(held: Held, memory: Lines, vector: int, width: int, row: Memory, matrices: bool) -> Iterator[_Accesses]:
     """Vectors of each thread's own, and matrices where a machine has them and units are whole rows."""
     numbers = [[memory.number(at) for at in of] for of in held.coordinates]
     vectors, words = _vectors(numbers, vector, width, row), memory.line * width // WORD_BITS
@@ -376,10 +390,8 @@ def _ways(held: _Held, memory: Lines, vector: int, width: int, row: Memory, matr
 
 def _places(steps: Steps) -> list[tuple[int, int]] | None:
     """The prime extents and the places of the digits of a number; None where one of them moves nothing."""
-    if any(n > 1 and not any(step) for n, step in steps):
-        return None
-    places = itertools.accumulate((n for n, _ in steps), lambda a, b: a * b, initial=1)
-    return [(n, place) for n, (place,) in _primes([(n, (place,)) for (n, _), place in zip(steps, places)])]
+    digits = prime_digits(steps)
+    return [(digit.extent, digit.place) for digit in digits] if all(any(digit.step) for digit in digits) else None
 
 
 def _vectors(numbers: Sequence[Sequence[int]], most: int, width: int, row: Memory) -> list[list[list[int]]]:
@@ -428,7 +440,7 @@ def _in_lines(asked: Integers, banks: int, line: int) -> tuple[Integers, Integer
     return asked // line, asked % line, banks
 
 
-def _rows(best: _Found, sides: Sequence[_Held], sizes: Sequence[int]) -> Rows:
+def _rows(best: _Found, sides: Sequence[Held], sizes: Sequence[int]) -> Rows:
     """The way through the memory that was found."""
     store, load = (
         LinesSide(

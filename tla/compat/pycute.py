@@ -15,7 +15,7 @@ Source: CUTLASS python/pycute.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from ..algebra import (
@@ -114,6 +114,13 @@ def shape_div(a: Any, b: Any) -> Any:
 
 
 def idx2crd(idx: IntTuple, shape: IntTuple, stride: IntTuple | None = None) -> Any:
+    """The coordinate of an index, which begins again past the end: by strides, or in a compact shape.
+
+    >>> idx2crd(5, (2, 4)), idx2crd(13, (2, 4)), idx2crd(5, (2, 4), (4, 1))
+    ((1, 2), (1, 2), (1, 1))
+    """
+    if stride is None and not is_tuple(idx):
+        stride = prefix_product(shape)
     return plain(conversions.idx2crd(idx, static(shape), None if stride is None else static(stride)))
 
 
@@ -147,7 +154,16 @@ L = TypeVar("L", bound="Layout")
 
 
 class LayoutBase:
-    """A layout, plain or composed."""
+    """A layout, plain or composed: equal to those of the same parts."""
+
+    def _place(self) -> Any:
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LayoutBase) and self._place() == other._place()
+
+    def __hash__(self) -> int:
+        return hash(self._place())
 
 
 def is_layout(x: object) -> bool:
@@ -183,12 +199,6 @@ class Layout(LayoutBase):
         vars(layout).update(shape=shape, stride=stride)  # of a class that is frozen too, as torch's is
         return layout
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Layout) and self._place() == other._place()
-
-    def __hash__(self) -> int:
-        return hash(self._place())
-
     def _place(self) -> Any:
         return type(self), self.shape, self.stride
 
@@ -221,8 +231,8 @@ class Layout(LayoutBase):
         return product(self.shape)
 
     def cosize(self) -> Any:
-        """One more than the largest offset: pycute takes that of the last coordinate, which is another where a stride
-        is below 0."""
+        """One more than the widest distance of two offsets: pycute takes the offset of the last coordinate, which is
+        less where a stride is below 0."""
         return _cosize(self.shape, self.stride)
 
     def __str__(self) -> str:
@@ -276,12 +286,6 @@ class ComposedLayout(LayoutBase):
 
     def __init__(self, layoutB: Any, offset: Any, layoutA: Any) -> None:
         self.layoutB, self.offset, self.layoutA = layoutB, offset, layoutA
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ComposedLayout) and self._place() == other._place()
-
-    def __hash__(self) -> int:
-        return hash(self._place())
 
     def _place(self) -> object:
         return self.layoutB, self.offset, self.layoutA
@@ -365,9 +369,17 @@ def plain(x: Any) -> Any:
 
 def make_layout(*layouts: Any) -> Layout:
     """A layout of which each of the given ones is a mode; they may come in one iterable."""
-    given: list[Layout] = [*(layouts[0] if len(layouts) == 1 and not is_layout(layouts[0]) else layouts)]
+    one = len(layouts) == 1 and isinstance(layouts[0], Iterable)
+    given = [require_layout("make_layout", a) for a in (layouts[0] if one else layouts)]
+    if not given:
+        raise RankError("make_layout of no layouts", "one at least", "write Layout((), ()) for that of no modes")
     shape, stride = zip(*((a.shape, a.stride) for a in given))
     return type(given[0])(shape, stride)
+
+
+def require_layout(name: str, x: Any) -> Layout:
+    """A plain layout; LeafTypeError for anything else."""
+    return x if isinstance(x, Layout) else refuse_kind(name, x)
 
 
 def size(layout: Any) -> Any:
@@ -469,6 +481,7 @@ def left_inverse(layout: Any) -> Any:
 
 def hier_unzip(splitter: Callable[..., Any], layoutA: Layout, layoutB: Tiler) -> Layout:
     """The modes of a divide or product by mode, gathered: what is in the tiles, and what goes over them."""
+    require_layout(splitter.__name__, layoutA)
     if layoutB is None:
         return make_layout(type(layoutA)(1, 0), layoutA)
     if not isinstance(layoutB, tuple):

@@ -42,6 +42,7 @@ from .pycute import (
     make_layout,
     opened,
     product,
+    require_layout,
     shape_div,
     signum,
     size,
@@ -161,19 +162,27 @@ def suffix_product(a: IntTuple, init: IntTuple = 1) -> Any:
     >>> suffix_product((2, (3, 4)))
     (12, (4, 1))
     """
-    return mirrored(pycute.prefix_product(mirrored(a), mirrored(init)))
+    return _in_pycute(pycute.prefix_product, "suffix_product of {} from {}", a, init)
 
 
 def idx2crd(idx: IntTuple, shape: IntTuple, stride: IntTuple | None = None) -> Any:
-    return mirrored(pycute.idx2crd(mirrored(idx), mirrored(shape), mirrored(stride)))
+    return _in_pycute(pycute.idx2crd, "idx2crd of {} in the shape {}", idx, shape, stride)
 
 
 def crd2idx(crd: IntTuple | None, shape: IntTuple, stride: IntTuple | None = None) -> Any:
-    return pycute.crd2idx(mirrored(crd), mirrored(shape), mirrored(stride))
+    return _in_pycute(pycute.crd2idx, "crd2idx of {} in the shape {}", crd, shape, stride)
 
 
 def crd2crd(crd: IntTuple, dst_shape: IntTuple, src_shape: IntTuple | None = None) -> Any:
-    return mirrored(pycute.crd2crd(mirrored(crd), mirrored(dst_shape), mirrored(src_shape)))
+    return _in_pycute(pycute.crd2crd, "crd2crd of {} to {}", crd, dst_shape, src_shape)
+
+
+def _in_pycute(does: Callable[..., Any], what: str, *tuples: Any) -> Any:
+    """Call pycute's function on tuples in its order; a refusal has them in this one."""
+    try:
+        return mirrored(does(*map(mirrored, tuples)))
+    except TlaError as error:
+        raise Refusal(what.format(*tuples), *error.reason[1:]) from error
 
 
 # ------------------------------------------------------------------------------------------------------ operations
@@ -193,7 +202,7 @@ def _asked(does: Callable[..., Any], *args: Any) -> Layout:
 
 def _by_mode(f: Callable[..., pycute.Layout], layout: pycute.Layout, tiles: tuple[Any, ...]) -> pycute.Layout:
     """f of each mode and its tile; modes past the last tile stay."""
-    if len(tiles) > len(layout):
+    if len(tiles) > len(require_layout(f.__name__, layout)):
         raise Refusal(
             f"{len(tiles)} tiles for {layout}", f"{len(layout)} at most", "give one for each mode, None for none"
         )
@@ -209,6 +218,7 @@ def coalesce(layout: pycute.Layout, profile: IntTuple | None = None) -> pycute.L
     """The layout with as few modes as the same function of an index has; by mode where the profile is a tuple."""
     if isinstance(profile, tuple):
         return _by_mode(coalesce, layout, profile)
+    require_layout("coalesce", layout)
     found = plain_modes.coalesce(layout.shape, layout.stride, -1)
     return _asked(merging.coalesce, layout) if found is None else Layout.made(*found)
 
@@ -228,6 +238,7 @@ def composition(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
         return layoutA
     if isinstance(layoutB, tuple):
         return _by_mode(composition, layoutA, layoutB)
+    require_layout("composition", layoutA)
     tile = _as_layout(layoutB)
     found = plain_modes.composition(layoutA.shape, layoutA.stride, tile.shape, tile.stride, -1)
     if found is not None:
@@ -269,6 +280,7 @@ def logical_divide(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
         return layoutA
     if isinstance(layoutB, tuple):
         return _by_mode(logical_divide, layoutA, layoutB)
+    require_layout("logical_divide", layoutA)
     tile = _as_layout(layoutB)
     found = plain_modes.logical_divide(layoutA.shape, layoutA.stride, tile.shape, tile.stride, -1)
     return (
@@ -284,6 +296,7 @@ def logical_product(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
         return layoutA
     if isinstance(layoutB, tuple):
         return _by_mode(logical_product, layoutA, layoutB)
+    require_layout("logical_product", layoutA)
     tile = _as_layout(layoutB)
     found = plain_modes.logical_product(layoutA.shape, layoutA.stride, tile.shape, tile.stride, -1)
     if found is not None:

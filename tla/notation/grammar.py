@@ -176,8 +176,6 @@ class NotationReader(Reader):
 
     def other_reader(self, token: str) -> str:
         """The fix of a text that has this in the place of an integer."""
-        if self.text[self.at : self.at + 1] == "{":  # which is no token here
-            return "write tla.layout_of(text), which reads maps of isl"
         if token[:1] == "F" and token[1:].isdecimal():
             return "write tla.linear.from_xor_strides(text), which reads PyCuTe's strides over bits"
         return (

@@ -291,6 +291,13 @@ def _turned(dims: list[Digits], *two: int) -> list[Digits]:
     return _swapped(dims, *(two or (0, 1)))
 
 
+def _of_two_turned(dims: list[Digits]) -> list[Digits]:
+    """torch's t: of two dimensions at most."""
+    if len(dims) > 2:
+        raise _Refused("t of more than two dimensions")
+    return dims[::-1]
+
+
 _BOTH: dict[str, Callable[..., list[Digits]]] = {
     "reshape": _reshaped,
     "swapaxes": _swapped,
@@ -317,6 +324,7 @@ _CHAINS: dict[str, dict[str, Callable[..., list[Digits]]]] = {
         "as_strided": _strided,
         "permute": _permuted,
         "transpose": _swapped,
+        "t": _of_two_turned,
         "movedim": _moved,
         "flatten": _flattened,
         "unflatten": _unflattened,

@@ -10,7 +10,9 @@ from typing import Any
 
 from ..core.cache import compiled
 from ..core.errors import ParseError
+from ..core.layout import Layout
 from ..core.on_demand import OnDemand
+from ..core.other_texts import reader_of
 from ..core.plain_ints import as_written
 from .grammar import NotationReader
 from .printed import PrintedReader, Unknown, is_foreign, without_table
@@ -56,8 +58,8 @@ def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
     (d0,d1):(d2,_1) (_4,d0):(_1,_4)
 
     What other libraries write is read, their numbers as static ones: constructors of PyCuTe, tensor-layouts and Mojo,
-    axes with names of TVM's Axe, and the shape operations of torch, numpy and cuTile. docs/rosetta.md says
-    what each can say.
+    axes with names of TVM's Axe, the shape operations of torch, numpy and cuTile, and maps of isl, which layout_of
+    works out. docs/rosetta.md says what each can say.
 
     >>> print(parse("Layout((4, 8), (8, 1))"), parse("S[(8,4):(4@laneid,1)] + R[4:8@laneid]"), parse("torch.arange(32).view(8, 4).T"))
     (_4,_8):(_8,_1) ((_8,_4),(_4)):((_4@0,_1@1),(_8@0)) (_4,_8):(_1,_4)
@@ -73,8 +75,10 @@ def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
     if "\n" in text and symbols is None:  # a table has no sizes that are not known
         text = without_table(text)
     if (of_another := of_peer(text)) is not None:
-        reader_of = _AXE.AxeReader if compiled(_BEGINS_AXE).match(of_another) else _PEERS.PeerReader
-        value = reader_of(of_another).read(origin_shape)
+        peer = _AXE.AxeReader if compiled(_BEGINS_AXE).match(of_another) else _PEERS.PeerReader
+        value = peer(of_another).read(origin_shape)
+    elif (read := reader_of(text)) is not None:
+        value = _with_origin(text, read(text), origin_shape)
     elif is_foreign(text):
         value = _printed(text, symbols, origin_shape)
     else:
@@ -84,6 +88,15 @@ def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
     if origin_shape is None or hasattr(value, "origin_shape"):
         return value
     raise ParseError(text, len(text), "an origin_shape, and no layout", "shape:stride", "drop origin_shape")
+
+
+def _with_origin(text: str, value: Any, origin_shape: Any) -> Any:
+    """The layout that was read, with this origin_shape if there is one."""
+    if origin_shape is None:
+        return value
+    if not isinstance(value, Layout):
+        raise ParseError(text, 0, "an origin_shape, and no plain layout", "shape:stride", "drop origin_shape")
+    return Layout(value.shape, value.stride, origin_shape)
 
 
 def _printed(text: str, symbols: object, origin_shape: Any) -> Any:

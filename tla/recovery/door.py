@@ -109,6 +109,15 @@ def layout_of(
     return layout_in_bounds(table)
 
 
+def layout_of_isl(text: str) -> Layout | ComposedLayout:
+    """The layout of a map of isl, as parse reads it; ParseError for any other text.
+
+    >>> print(layout_of_isl("{ [i, j] -> [8*i + j] : 0 <= i < 4 and 0 <= j < 8 }"))
+    (_4,_8):(_8,_1)
+    """
+    return layout_of(*_of_isl(text), "python", "int64")
+
+
 def offsets_of(
     x: Any,
     shape: Any,
@@ -142,11 +151,19 @@ def _given(x: Any, shape: Any, coords: Any, language: str, integer: str | None) 
     """Bring what layout_of takes to one form: coordinates beside their extents, a map of isl or an expression
     of sympy as text."""
     if isinstance(x, str) and is_isl(x):
-        x, coords, shape = read_isl(x)
+        x, shape, coords = _of_isl(x)
         language, integer = "python", "int64"
     if isinstance(shape, Mapping):
         coords, shape = (coords if coords is not None else tuple(shape)), tuple(shape.values())
     return (str(x), shape, coords, "sympy", integer) if is_sympy(x) else (x, shape, coords, language, integer)
+
+
+def _of_isl(text: str) -> tuple[Any, tuple[int, ...] | None, tuple[str, ...] | None]:
+    """A map of isl as a table where it was solved, else as an expression, the shape and the coordinates."""
+    import numpy as np
+
+    expression, names, shape, values = read_isl(text)
+    return (np.reshape(values, shape), None, None) if values else (expression, shape, names)
 
 
 def _own_layout(x: Any, shape: Any) -> Layout | ComposedLayout | None:

@@ -34,7 +34,7 @@ def read_isl(text: str) -> IslMap:
     """A map of isl, read.
 
     >>> read_isl("{ [i, j] -> [8i + floor((j)/4) + (j mod 4)] : 0 <= i < 4 and j >= 0 and j <= 7 }")
-    IslMap(expression='8*i + ((j)//4) + ((j)%4)', names=('i', 'j'), shape=(4, 8))
+    IslMap(expression='8*i + ((j)//4) + ((j)%4)', names=('i', 'j'), shape=(4, 8), values=())
     >>> read_isl("{ [i] -> [o0] : exists (e0 : 4e0 <= i <= 3 + 4e0 and o0 = i + 12e0) and 0 <= i < 16 }").expression
     '(i + 12*(-1*((3 + -1*i)//4)))'
     """

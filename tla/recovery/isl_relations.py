@@ -43,11 +43,12 @@ class Value(NamedTuple):
 
 class IslMap(NamedTuple):
     """A map of a box to one number. expression: in Python's words; names: its coordinates; shape: their extents,
-    from 0 on"""
+    from 0 on; values: at each coordinate, the last fastest, where conditions were solved for them"""
 
     expression: str
     names: tuple[str, ...]
     shape: tuple[int, ...]
+    values: tuple[int, ...] = ()
 
 
 def added(a: Form, b: Form, times: int = 1) -> Form:
@@ -115,28 +116,32 @@ class Relation:
             wrong = next((p for p, x in zip(points, total(form, values).at) if x < 0 or (is_zero and x)), None)
             if wrong is not None:
                 self.fail(f"there is no value at {wrong}", "one at each coordinate of a box", "give the map of a box")
-        return IslMap(total(output, values).text, self.names, shape)
+        found = total(output, values)
+        return IslMap(found.text, self.names, shape, found.at)
 
     def _box(self) -> tuple[tuple[int, ...], list[Condition]]:
         """The extent of each coordinate, and the conditions that are no bounds of one."""
-        ends, rest = {name: [0, -1] for name in self.names}, []
+        lows: dict[str, list[int]] = {name: [] for name in self.names}
+        highs: dict[str, list[int]] = {name: [] for name in self.names}
+        rest = []
         for form, is_zero in self.conditions:
             inside = [name for name in form if name]
-            if is_zero or len(inside) != 1 or inside[0] not in ends:
+            if is_zero or len(inside) != 1 or inside[0] not in lows:
                 rest.append(Condition(form, is_zero))
-                continue
-            c, end = form[inside[0]], ends[inside[0]]
-            if c > 0:
-                end[0] = max(end[0], -(form.get("", 0) // c))
+            elif (c := form[inside[0]]) > 0:
+                lows[inside[0]].append(-(form.get("", 0) // c))
             else:
-                high = form.get("", 0) // -c
-                end[1] = high if end[1] < 0 else min(end[1], high)
-        for name, (low, high) in ends.items():
-            if low != 0 or high < 0:
+                highs[inside[0]].append(form.get("", 0) // -c)
+        for name in self.names:
+            low, high = max(lows[name], default=None), min(highs[name], default=None)
+            if low != 0 or high is None or high < 0:
+                ends = [end if n is None else str(n) for n, end in ((low, "no beginning"), (high, "no end"))]
                 self.fail(
-                    f"{name} from {low} to {high}", "coordinates from 0 on, with an end", f"write 0 <= {name} < 8"
+                    f"{name} from {ends[0]} to {ends[1]}",
+                    "coordinates from 0 on, with an end",
+                    f"write 0 <= {name} < 8",
                 )
-        return tuple(high + 1 for _low, high in ends.values()), rest
+        return tuple(min(highs[name]) + 1 for name in self.names), rest
 
 
 # ---------------------------------------------------------------------------------------------------- values

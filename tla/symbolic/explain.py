@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..core.errors import LeafTypeError
 from ..core.int_tuple import as_int_tuple, leaves
 from ..core.ints import Leaf, leaf
 from ..core.kinds import AnyLayout
@@ -117,6 +118,13 @@ def explain(x: object, *arguments: object) -> list[Step | Note]:
     Where an expression came out of a pickle or a text, or of more than 100 operations, only its last steps are known.
     Source: docs/symbolic.md.
     """
+    if isinstance(x, str) or (callable(x) and not isinstance(x, AnyLayout) and not arguments):
+        fix = (
+            f"write explain(parse({x!r:.60}))"
+            if isinstance(x, str)
+            else "give its arguments: explain(coalesce, layout)"
+        )
+        raise LeafTypeError(f"explain of a {type(x).__name__}", "an answer, or an operation and its arguments", fix)
     found = _NOTES.note(x, *arguments) if callable(x) and arguments else _NOTES.note_of(x)
     out: dict[Step | Note, None] = {found: None} if found else {}
     x = x(*arguments) if callable(x) and arguments else x

@@ -273,6 +273,8 @@ def isl(x: AnyLayout) -> str:
     fresh = (f"t{k}" for k in itertools.count())
     between: list[str] = []
     results = _isl_values(x, names, fresh, between)
+    if not names:
+        return f"{{ [] -> [{', '.join(results)}] }}"
     if not between:
         return f"{{ [{', '.join(names)}] -> [{', '.join(results)}] : {' and '.join(bounds)} }}"
     values = [f"o{k}" for k in range(len(results))]

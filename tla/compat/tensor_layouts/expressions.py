@@ -237,12 +237,6 @@ class ComposedLayout(_Domain):
     def swizzle(self) -> Swizzle | None:
         return self.outer if isinstance(self.outer, Swizzle) else None
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ComposedLayout) and self._place() == other._place()
-
-    def __hash__(self) -> int:
-        return hash(self._place())
-
     def _place(self) -> object:
         return self.outer, self.inner, self.offset
 
