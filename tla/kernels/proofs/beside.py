@@ -249,13 +249,11 @@ class Together(Ordering):
         if here.block.beside is None:
             return frozenset()
         seen = {x for x in here.block.beside.knows if x[1] < 0}
-        return frozenset({*seen, *self._all_waited(here), (here.rank, self._sends)})
-
-    def _all_waited(self, here: _Here) -> Iterable[tuple[int, int]]:
-        """The mbarriers for whose last phase all threads of the block have waited, as the first one knows."""
-        return ((here.rank, x) for x in self._waits.values() if self._all_have(x, here))
+        waited = (x for x in self._waits.values() if self._all_have(x, here))
+        return frozenset({*seen, *((here.rank, x) for x in waited), (here.rank, self._sends)})
 
     def _all_have(self, wait: int, here: _Here) -> bool:
+        """Whether all threads of the block have waited for the last phase of an mbarrier, as the first one knows."""
         return here.block.of(wait, self._threads) == self._threads
 
     def _change(
