@@ -636,15 +636,11 @@ def is_proved(kernel, given, _parameters):
         return False
 
 
-#: The examples whose freedom of races is not proved for sizes that are not known.
-ASYNCHRONOUS = CLUSTERS
-
-
 @pytest.mark.parametrize("example", some(arguments(), 3))
 def test_an_example_without_a_fault_is_not_refused(example, tmp_path):
     report, of_symbols = checked(example, (FOLDER / f"{example}.py").read_text(), tmp_path)
     assert report.holds, str(report)
-    assert is_proved(*of_symbols) == (example not in ASYNCHRONOUS)
+    assert is_proved(*of_symbols)
     assert not report.idle
     assert not report.unwritten
 

@@ -8,6 +8,8 @@ import subprocess
 
 import pytest
 
+from tla.kernels.targets import source_of
+
 import nvrtc
 from compiled import require
 from night import amount
@@ -32,6 +34,26 @@ def test_a_main_loop_takes_no_more_than_cutes(name, tmp_path):
     cubin = nvrtc.compiled(made.source("cuda", *arguments, arch=arch, parameters=parameters).text, arch)[1]
     instructions, registers = nvrtc.main_loop(cubin, tmp_path)
     most = MORE.get(name, (CUTE[name]["loop"], CUTE[name]["registers"]))
+    assert (instructions <= most[0], registers <= most[1]) == (True, True), (instructions, registers, most)
+    assert not {"LDL", "STL"} & {op.split(".")[0] for op in nvrtc.opcodes(cubin, tmp_path)}, "spills"
+
+
+#: Of Blackwell's tutorials four steps along K, as the compiler unrolls the loop, with four products each, and the
+#: registers.
+FOUR_STEPS = {
+    "mma_tma_sm100": (259, 108),
+    "mma_tma_multicast_sm100": (262, 108),
+    "mma_tma_2sm_sm100": (287, 108),
+}
+
+
+@pytest.mark.parametrize("example", amount([], FOUR_STEPS))
+def test_a_main_loop_of_blackwell(example, tmp_path):
+    made, arguments, parameters = examples()[f"variants of {example}"]["VARIANTS"]["gemm_tn"]
+    text = source_of(made.program(*arguments), "cuda", "kernel_main", parameters, "").text
+    cubin = nvrtc.compiled(text, "sm_100a")[1]
+    instructions, registers = nvrtc.main_loop(cubin, tmp_path)
+    most = FOUR_STEPS[example]
     assert (instructions <= most[0], registers <= most[1]) == (True, True), (instructions, registers, most)
     assert not {"LDL", "STL"} & {op.split(".")[0] for op in nvrtc.opcodes(cubin, tmp_path)}, "spills"
 

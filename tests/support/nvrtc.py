@@ -79,30 +79,54 @@ def main_loop(cubin, folder):
     """The number of instructions of the loop that has the most multiplications, without branches; and the
     registers of a thread.
 
-    A loop is what lies between a label and a branch back to it; of two the shorter one.
+    A loop is what comes back to an instruction that every way to it passes; of two the shorter one.
     """
-    text = listing(cubin, folder)
-    labels, names, back = {}, [], []
-    for line in text.splitlines():
-        if label := re.match(r"(\.L_\w+):", line):
-            labels[label[1]] = len(names)
-        elif found := INSTRUCTION.match(line):
-            names.append(found[1])
-            branch = re.search(r"\bBRA\b.*`\((\.L_\w+)\)", line)
-            if branch and branch[1] in labels:
-                back.append((labels[branch[1]], len(names)))
-
-    def heavy(loop):
-        return sum(name.startswith(("HMMA", "HGMMA", "FFMA")) for name in names[slice(*loop)])
-
-    loop = max(back, key=lambda b: (heavy(b), b[0] - b[1]))
-    kept = [name for name in names[slice(*loop)] if name.split(".")[0] not in ("NOP", "BRA")]
+    names, ways = _graph(listing(cubin, folder))
+    back = [(to, at) for at, targets in enumerate(ways) for to in targets if to <= at and not _reach(ways, 0, to)[at]]
+    turned = [[] for _name in names]
+    for at, targets in enumerate(ways):
+        for to in targets:
+            turned[to].append(at)
+    inside = [(first, _reach(turned, last, first)) for first, last in back]
+    loops = [[name for k, name in enumerate(names) if k == first or found[k]] for first, found in inside]
+    heavy = ("UTCHMMA",) if any(x.startswith("UTCHMMA") for x in names) else ("HMMA", "HGMMA", "FFMA")
+    loop = max(loops, key=lambda x: (sum(name.startswith(heavy) for name in x), -len(x)))
+    kept = [name for name in loop if name.split(".")[0] not in ("NOP", "BRA", "BSSY", "BSYNC")]
     return len(kept), registers(cubin)
 
 
+def _graph(text):
+    """The instructions of a listing, and the numbers of those that may come behind each."""
+    labels, lines = {}, []
+    for line in text.splitlines():
+        if label := re.match(r"(\.L_\w+):", line):
+            labels[label[1]] = len(lines)
+        elif found := INSTRUCTION.match(line):
+            lines.append((found[1], line))
+    ways, meets = [], {}
+    for at, (name, line) in enumerate(lines):
+        word, to = name.split(".")[0], [labels[x] for x in re.findall(r"`\((\.L_\w+)\)", line) if x in labels]
+        if word == "BSSY":
+            meets[re.search(r"\bB\d+", line)[0]] = to
+        always = not re.search(r"@!?U?P", line) and (name == "BRA" or word in ("EXIT", "RET"))
+        there = to if word == "BRA" else meets.get(re.search(r"\bB\d+", line)[0], []) if word == "BSYNC" else []
+        ways.append([*there, *([] if always or at + 1 == len(lines) else [at + 1])])
+    return [name for name, _line in lines], ways
+
+
+def _reach(ways, start, without):
+    """Whether each instruction is reached from one, past another one."""
+    found, waiting = [False] * len(ways), [start] if start != without else []
+    while waiting:
+        at = waiting.pop()
+        if not found[at]:
+            found[at] = True
+            waiting += [to for to in ways[at] if to != without]
+    return found
+
+
 def registers(cubin):
-    """The registers of a thread: the highest byte of what the section of the machine code says of
-    itself (ELF's sh_info)."""
-    (start,), (each, count) = struct.unpack_from("<Q", cubin, 0x28), struct.unpack_from("<HH", cubin, 0x3A)
-    sections = [struct.unpack_from("<IIQQQQII", cubin, start + each * k) for k in range(count)]
-    return max(info >> 24 for _name, kind, flags, *_rest, info in sections if kind == 1 and flags & 4)
+    """The registers of a thread, as the machine code says of itself: EIATTR_REGCOUNT of its sections .nv.info."""
+    return max(
+        struct.unpack_from("<I", cubin, found.end() + 4)[0] for found in re.finditer(rb"\x04\x2f\x08\x00", cubin)
+    )

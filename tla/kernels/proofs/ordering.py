@@ -2,7 +2,8 @@
 
 Until its thread has waited for an asynchronous copy nobody may touch what it writes, and others not before a barrier
 behind that. A load by TMA is waited for by the phase of its mbarrier, which tells too what those who arrived knew; a
-product of tcgen05 by the phase that it arrives at; a warpgroup's product by its group.
+product of tcgen05 by the phase that it arrives at; a warpgroup's product by its group. What blocks of a cluster do to
+each other's memory is in `beside`.
 
 Source: the PTX manual, "cp.async.wait_group", "mbarrier", "wgmma", "cp.async.bulk.wait_group", "tcgen05.commit".
 """
@@ -14,7 +15,7 @@ from typing import Any
 
 from ...algebra.make import make_layout
 from ...core.int_tuple import size
-from ...core.ints import Int, known
+from ...core.ints import Int
 from ...gpu.instructions.tmem import LANES, PATH_BITS
 from ...tensors.guard import whole
 from ...tensors.tensor import Tensor, tensor_of
@@ -32,17 +33,17 @@ from ..program.statements import (
     Statement,
     accesses,
 )
-from .before import Before, Phase, Products, Unordered, added, ended, with_group
-from .touches import Known, Stages, Touches, Unknown, of_threads
+from .before import Block, Products, Unordered, added, ended, with_group
+from .touches import Known, Stages, Touches
 
 #: The groups that are followed.
 _MOST_GROUPS = 32
 #: The first thread alone; all threads of the block, whose elements those of the first one are.
-_FIRST = slice(1)
+FIRST = slice(1)
 
 
 class Ordering:
-    """The statements of a program, each a step from one state to the next."""
+    """The statements of a block, each a step from one state to the next."""
 
     def __init__(self, program: Program) -> None:
         self._program, self._touches = program, Touches(program)
@@ -52,35 +53,24 @@ class Ordering:
         self._phases = {key: place for place, key in enumerate(keys)}
         self._columns: dict[int, Tensor] = {}
         self._waits = {place: -1 - place for place in range(len(keys))}  # numbers that no touch has
-        self.first = Before(phases=tuple(Phase(0, 0) for _key in keys))
 
-    def behind(self, s: Statement, before: Before, stages: Stages) -> Before:
-        """The state before the next statement. Raises Unknown for a race, or where that is not seen."""
-        try:
-            return self._behind(s, before, stages)
-        except Unordered as reason:
-            raise Unknown(f"{s.line}: {reason}") from None
-
-    def _behind(self, s: Statement, before: Before, stages: Stages) -> Before:
+    def _of_block(self, s: Statement, before: Block, stages: Stages) -> Block:
+        """The state of a block behind a statement that is its own alone."""
         if isinstance(s, Barrier):
             return before.met()
         if isinstance(s, Order):
             return self._ordered(s, before)
-        if isinstance(s, Signal):
-            return self._signalled(s, before, stages)
         if isinstance(s, Load):
-            return self._stored(s, before, stages) if s.barriers is None else self._loaded(s, before, stages)
+            return self._stored(s, before, stages)
         if isinstance(s, Reserve):
             return self._reserved(s, before, stages)
         if isinstance(s, Product) and is_asynchronous(s.step.mma.atom):
             return self._multiplied(s, before, stages)
-        if isinstance(s, Product) and is_of_tensor_memory(s.step.mma.atom):
-            return self._added_up(s, before, stages)
         return self._by_threads(s, before, stages)
 
     # ---------------------------------------------------------------------------------------- touches of threads
 
-    def _by_threads(self, s: Statement, before: Before, stages: Stages) -> Before:
+    def _by_threads(self, s: Statement, before: Block, stages: Stages) -> Block:
         """Each thread reads and writes elements; those of an asynchronous copy are under way."""
         for verb, access in accesses(s):
             writes = verb == "writes"
@@ -101,14 +91,14 @@ class Ordering:
                 )
         return before
 
-    def _touched(self, number: int, before: Before) -> Before:
+    def _touched(self, number: int, before: Block) -> Block:
         """Touch elements. Raises Unordered for a race."""
         self._require_free(number, before)
         if self._touches.meet(number, number, Known()):
             raise Unordered("shared memory that another thread may touch")
         return before.touch(number, unseen=self._touches.writes(number))
 
-    def _require_free(self, number: int, before: Before, *, of_products: bool = False) -> None:
+    def _require_free(self, number: int, before: Block, *, of_products: bool = False) -> None:
         """Require that a touch is ordered with what is before it. Raises Unordered.
 
         of_products   whether it is what a product of tcgen05 adds to, which comes behind those before it
@@ -123,7 +113,7 @@ class Ordering:
         if writes and any(overlap(x, number) for x in before.read()):
             raise Unordered("memory that an asynchronous instruction may still read")
 
-    def _of_registers(self, t: Tensor, before: Before, *, writes: bool) -> Before:
+    def _of_registers(self, t: Tensor, before: Block, *, writes: bool) -> Block:
         """Let threads touch registers. Raises Unordered for those of a product, or of a load, under way."""
         if self._touches.memory(t) != "registers":
             return before
@@ -132,14 +122,14 @@ class Ordering:
             raise Unordered("registers that an asynchronous instruction may still touch")
         return before._replace(registers=before.registers | {id(t.data)})
 
-    def _require_seen(self, number: int, before: Before) -> None:
+    def _require_seen(self, number: int, before: Block) -> None:
         """Require that what threads wrote is seen by an instruction that goes by descriptors. Raises Unordered."""
         if any(self._touches.overlap(x, number) for x in before.unseen):
             raise Unordered("shared memory that threads wrote, with no fence_view_async_shared between")
 
     # ---------------------------------------------------------------------------------------- groups, and fences
 
-    def _ordered(self, s: Order, before: Before) -> Before:
+    def _ordered(self, s: Order, before: Block) -> Block:
         """A word that ends a group, waits for groups, or is a fence."""
         if s.word == "cp_async_fence":
             before = before._replace(copies=with_group(before.copies))
@@ -161,19 +151,17 @@ class Ordering:
             before = before._replace(unseen=frozenset())
         elif s.word == "fence_view_async_tmem_load":
             before = self._again(before.columns, before)._replace(columns=frozenset(), loaded=frozenset())
-        else:
-            raise Unordered(f"{s.word}, which is of a cluster")
         if max(len(before.copies), len(before.stores), len(before.products)) > _MOST_GROUPS:
             raise Unordered("groups of asynchronous copies that nobody waits for")
         return before
 
-    def _again(self, numbers: Iterable[int], before: Before) -> Before:
+    def _again(self, numbers: Iterable[int], before: Block) -> Block:
         """Let threads touch what instructions have touched that they have waited for."""
         for number in sorted(numbers):
             before = before.touch(number, unseen=self._touches.writes(number))
         return before
 
-    def _waited(self, pending: int, before: Before) -> Before:
+    def _waited(self, pending: int, before: Block) -> Block:
         """Wait for a warpgroup's products, all groups but the newest: what they read other warpgroups do not know of."""
         count = max(0, len(before.products) - 1 - pending)
         over, together = before.products[:count], self._together
@@ -193,7 +181,7 @@ class Ordering:
 
     # ---------------------------------------------------------------------------------------- instructions under way
 
-    def _multiplied(self, s: Product, before: Before, stages: Stages) -> Before:
+    def _multiplied(self, s: Product, before: Block, stages: Stages) -> Block:
         """A warpgroup's product, which reads what all threads know of, and adds to registers."""
         together, reads, registers = int(size(s.step.mma.atom.thr_id)), set(), set()
         for name, access in s.operands.items():
@@ -214,122 +202,32 @@ class Ordering:
         group = Products(last.reads | reads, last.registers | registers, more)
         return before._replace(products=(*groups, group))
 
-    def _loaded(self, s: Load, before: Before, stages: Stages) -> Before:
-        """A load by TMA: the first thread writes, when nobody else touches it."""
-        before, place = self._used(s, before, stages)
-        if s.mask is not None:
-            raise Unordered("a load to several blocks")
-        number = self._touches.number(s.line, s.target.tensor, stages, True, by=_FIRST)
-        self._require_free(number, before)
-        self._require_seen(number, before)
-        return before.at(place, before.phases[place].receive(number, s.step.bytes))
-
-    def _stored(self, s: Load, before: Before, stages: Stages) -> Before:
+    def _stored(self, s: Load, before: Block, stages: Stages) -> Block:
         """A store by TMA, which reads shared memory until its group has ended."""
-        number = self._touches.number(s.line, s.source.tensor, stages, False, by=_FIRST)
+        number = self._touches.number(s.line, s.source.tensor, stages, False, by=FIRST)
         self._require_free(number, before)
         self._require_seen(number, before)
         return before._replace(stores=added(before.stores, number))
 
-    def _added_up(self, s: Product, before: Before, stages: Stages) -> Before:
-        """A product of tcgen05: the first thread reads shared memory, and adds to tensor memory."""
-        if int(size(s.step.mma.atom.thr_id)) > 1:
-            raise Unordered("a product of two blocks")
-        numbers = []
-        for name in "ABD":
-            t = s.operands[name].tensor
-            number = self._touches.number(s.line, t, stages, name == "D", by=_FIRST)
-            self._require_free(number, before, of_products=name == "D")
-            if name != "D":
-                self._require_seen(number, before)
-            numbers.append(number)
-        for number in numbers:  # of those that arrive at an mbarrier these are none
-            before = before._replace(phases=tuple(x.without(number) for x in before.phases))
-        return before._replace(ummas=before.ummas | {*numbers})
-
-    # ---------------------------------------------------------------------------------------- mbarriers
-
-    def _used(self, s: Load | Signal, before: Before, stages: Stages) -> tuple[Before, int]:
-        """Use an mbarrier that somebody set up before, and a barrier is between: its place."""
-        t: Any = s.barriers
-        number = self._touches.number(s.line, t, stages, False, by=slice(None, None, self._threads))
-        self._require_free(number, before)
-        return before.touch(number), self._phases[id(t.data), self._value(s, s.at, stages)]
-
-    def _value(self, s: Statement, x: Any, stages: Stages) -> int:
-        n = known(x)
-        return int(of_threads(s.line, [x], self._program, stages)[0]) if n is None else n
-
-    def _signalled(self, s: Signal, before: Before, stages: Stages) -> Before:
-        """A statement about an mbarrier."""
-        if s.mask is not None:
-            raise Unordered(f"{s.word}, which is of a cluster")
-        if s.word == "initialize_barrier":
-            number = self._touches.number(s.line, s.barriers, stages, True, by=_FIRST)
-            before = self._touched(number, before)
-            for at in range(int(size(s.barriers.shape))):
-                at_place = self._phases[id(s.barriers.data), at]
-                before.phases[at_place].require_idle()
-                before = before.at(at_place, Phase(int(s.number), int(s.number)))
-            return before
-        before, place = self._used(s, before, stages)
-        if s.word == "wait_barrier":
-            phase = before.phases[place]
-            told = {x: Known(1, first) for x, first in phase.known}
-            waited = before.at(place, phase.wait(self._value(s, s.number, stages)))._replace(
-                ummas=before.ummas - phase.done
-            )
-            return waited.learn(told, self._threads).touch(self._waits[place])
-        return self._arrived(s, before, place)
-
-    def _arrived(self, s: Signal, before: Before, place: int) -> Before:
-        """An arrival of the first thread, of all, or of products of tcgen05."""
-        phase, waits = before.phases[place], self._waits[place]
-        if s.word == "arrive_barrier":
-            met = waits - len(self._phases)
-            if self._threads > 1 and met in dict(before.touched):
-                raise Unordered("an arrival at an mbarrier for which another thread may not have arrived before")
-            before = before.touch(met)
-            told = _most(phase.told | before.told(self._threads))
-            return before.at(place, before.phases[place]._replace(told=told).arrive(self._threads, 0))
-        if before.of(waits, self._threads) < self._threads:
-            raise Unordered("an mbarrier at which a thread may still wait for the phase before")
-        if s.word == "set_barrier_transaction_bytes":
-            told = _most(phase.told | before.told(None))
-            return before.at(place, phase._replace(told=told).arrive(1, int(s.number)))
-        if s.word != "umma_arrive":
-            raise Unordered(f"{s.word}, which is of a cluster")
-        return before.at(place, phase._replace(products=before.ummas).arrive(1, 0))
-
     # ---------------------------------------------------------------------------------------- tensor memory
 
-    def _reserved(self, s: Reserve, before: Before, stages: Stages) -> Before:
+    def _reserved(self, s: Reserve, before: Block, stages: Stages) -> Block:
         """A statement about columns: the first warp's first thread has their address written, all read it."""
-        if s.sms > 1:
-            raise Unordered("tensor memory of two blocks")
         if s.allocation is None:
             return before
         if s.word == "free":
             return self._freed(s, before, stages)
         allocates = s.word == "allocate"
-        by = _FIRST if allocates else slice(None, None, self._threads)
+        by = FIRST if allocates else slice(None, None, self._threads)
         number = self._touches.number(s.line, s.allocation.address, stages, allocates, by=by)
         return self._touched(number, before)
 
-    def _freed(self, s: Reserve, before: Before, stages: Stages) -> Before:
+    def _freed(self, s: Reserve, before: Block, stages: Stages) -> Block:
         """Nobody touches the columns any more."""
         allocation: Any = s.allocation
         if allocation.data is not None:
             paths = make_layout((LANES, allocation.columns), stride=(1 << PATH_BITS, 1))
             made = tensor_of(None, allocation.data, Int[0](), paths, (Int[0](), Int[0]()), whole(paths.shape))
             columns = self._columns.setdefault(id(allocation), made)
-            self._require_free(self._touches.number(s.line, columns, stages, True, by=_FIRST), before)
+            self._require_free(self._touches.number(s.line, columns, stages, True, by=FIRST), before)
         return before
-
-
-def _most(told: frozenset[tuple[int, int]]) -> frozenset[tuple[int, int]]:
-    """The most that is told of each touch."""
-    found: dict[int, int] = {}
-    for number, first in told:
-        found[number] = max(first, found.get(number, 0))
-    return frozenset(found.items())

@@ -96,15 +96,17 @@ def _of_argument(name: str, program: Program) -> None:
             raise Unknown(f"{s.line}: parts of {name} that are cut in several ways")
         for rest, chosen in rests:
             keys = [*zip(*(r.tolist() for r in np.broadcast_arrays(*rest)))]
+            if isinstance(s, Load) and keys[0] in owners:
+                raise Unknown(f"{s.line}: an element of {name} that stores by TMA may write in two steps")
             for t in [0] if isinstance(s, Load) else np.flatnonzero(chosen).tolist():
-                key = keys[t]
-                if owners.setdefault(key, t) != t:
+                if owners.setdefault(keys[t], t) != t:
                     raise Unknown(f"{s.line}: an element of {name} that two threads may touch")
     told = {str(symbol) for symbol, _unit in units or ()}
-    for s in written:
-        loops = _loops_around(s, program.body)
-        if isinstance(s, Load) and loops and (len(loops) > 1 or "a step" not in told):
-            raise Unknown(f"{s.line}: an element of {name} that stores by TMA may write in two steps")
+    for s, _verb, access in found:
+        if isinstance(s, Load):
+            loops = {str(x.step) for x in _loops_around(s, program.body)} - _steps(access.places, program).keys()
+            if loops and (len(loops) > 1 or "a step" not in told):
+                raise Unknown(f"{s.line}: an element of {name} that stores by TMA may write in two steps")
     if any(known(n) != 1 and str(b) not in told for b, n in zip(program.blocks, program.grid)):
         raise Unknown(f"{found[0][0].line}: an element of {name} that two blocks may touch")
 
@@ -146,15 +148,23 @@ def _coordinates(
 ) -> Iterator[tuple[tuple[Any, ...], list[tuple[Any, Any]]]]:
     """The coordinates of elements, each with the comparisons of a predicate; in each step of loops of a known number of
     steps."""
-    steps = {str(s.step): n for s in program.statements() if isinstance(s, Loop) and (n := known(s.count)) is not None}
+    steps = _steps(places, program)
     for i in range(int(size(places.shape))):
         found, asked = coordinate(places, i), [] if where is None else comparisons(where, i)
-        names = {str(n) for c in found if isinstance(c, SymInt) for n in c.symbols} & steps.keys()
-        if math.prod(steps[name] for name in names) > MOST_STEPS:
-            names = set()
-        for values in itertools.product(*(range(steps[name]) for name in names)):
-            now = dict(zip(names, values))
+        for values in itertools.product(*map(range, steps.values())):
+            now = dict(zip(steps, values))
             yield tuple(at(c, now) for c in found), [(at(c, now), n) for c, n in asked]
+
+
+def _steps(places: Tensor | None, program: Program) -> dict[str, int]:
+    """The loops that the coordinates of elements are of, with their steps, which are gone one by one; none of loops of
+    unknown steps, or of too many."""
+    if places is None:
+        return {}
+    of = set().union(*(map(str, c.symbols) for c in coordinate(places, 0) if isinstance(c, SymInt)))
+    loops = [(str(s.step), known(s.count)) for s in program.statements() if isinstance(s, Loop) and str(s.step) in of]
+    steps = {name: n for name, n in loops if n is not None}
+    return steps if math.prod(steps.values()) <= MOST_STEPS else {}
 
 
 def _of_unit(s: Statement, c: Any, program: Program) -> tuple[str, int, Any]:

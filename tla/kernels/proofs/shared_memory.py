@@ -1,7 +1,8 @@
 """Races in shared and tensor memory, for all sizes: none, or the reason why that is not seen.
 
 Every way that a block may go is gone: loops step by step, of which each has its stages and the steps that are left,
-until no step finds before it what none found before; conditions where they hold, and where they do not.
+until no step finds before it what none found before; conditions where they hold, and where they do not. Blocks of a
+cluster go beside each other, each at the same statement but where a condition of its place lets it out.
 
 Source: ours; the reachable states of a program, Cousot and Cousot, "Abstract Interpretation", 1977.
 """
@@ -10,28 +11,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...core.ints import known
 from ..program.statements import Either, Loop, Program, Statement
 from .before import Before
-from .ordering import Ordering
-from .touches import Unknown
-from .ways import MOST_STEPS, Step, Steps, starts, ways
+from .beside import Together
+from .touches import Unknown, of_block
+from .ways import MOST_STEPS, Sizes, Step, Steps, names_of, starts, ways
 
 #: The most that may be before a statement, each something else.
 _MOST_BEFORE = 4096
 
 
 class _Now(NamedTuple):
-    """The steps that a statement is in.
+    """The steps that a statement is in, and the blocks that come to it.
 
     stages   the values of what loops count, by name
     loops    the steps, by their names
+    ranks    the blocks, by their numbers in the cluster
     """
 
     stages: Mapping[str, int]
     loops: Mapping[str, Step]
+    ranks: Sequence[int]
 
 
 class SharedMemory:
@@ -54,15 +57,15 @@ class SharedMemory:
     """
 
     def __init__(self, program: Program) -> None:
-        self._program, self._ordering = program, Ordering(program)
+        self._program, self._together = program, Together(program)
+        self._conditions: dict[tuple[int, int], Sequence[tuple[Any, Any]]] = {}
 
     def require_no_race(self) -> None:
         """Raise Unknown for a race, or none seen."""
-        if self._program.cluster:
-            raise Unknown("blocks of a cluster, which load to each other's memory")
-        for before in self._behind(self._program.body, {self._ordering.first}, _Now({}, {})):
-            if any(before.stores):
-                raise Unknown("a store by TMA that nobody waits for before the block ends")
+        together = self._together
+        for before in self._behind(self._program.body, {together.first}, _Now({}, {}, together.ranks)):
+            if (why := together.why_not_ended(before)) is not None:
+                raise Unknown(why)
 
     def _behind(self, body: Sequence[Statement], befores: set[Before], now: _Now) -> set[Before]:
         """Go through a body: what may be before a statement behind it."""
@@ -72,7 +75,7 @@ class SharedMemory:
             elif isinstance(s, Loop):
                 befores = {x for before in befores for x in self._behind_loop(s, before, now)}
             else:
-                befores = {self._ordering.behind(s, before, now.stages) for before in befores}
+                befores = {self._together.behind(s, before, now.stages, now.ranks) for before in befores}
             if len(befores) > _MOST_BEFORE:
                 raise Unknown(f"{s.line}: more than {_MOST_BEFORE} ways to a statement")
         return befores
@@ -80,12 +83,37 @@ class SharedMemory:
     def _behind_condition(self, s: Either, before: Before, now: _Now) -> set[Before]:
         """Go through what is stated where a condition holds, and where it does not."""
         found = set()
-        for holds, sizes in ways(s.asked, before.sizes, now.loops, now.stages):
-            found |= self._behind(s.inside if holds else s.otherwise, {before._replace(sizes=sizes)}, now)
+        for holds, sizes in self._ways(s, now.ranks, before.sizes, now):
+            befores = {before._replace(sizes=sizes)}
+            for body, ranks in ((s.inside, holds), (s.otherwise, [x for x in now.ranks if x not in holds])):
+                if ranks:
+                    befores = self._behind(body, befores, now._replace(ranks=ranks))
+            found |= befores
         return found
+
+    def _ways(self, s: Either, ranks: Sequence[int], sizes: Sizes, now: _Now) -> Iterator[tuple[list[int], Sizes]]:
+        """The blocks for which a condition may hold, each time with what is then known of sizes."""
+        if not ranks:
+            yield [], sizes
+            return
+        asked = self._asked(s, ranks[0])
+        alike = [x for x in ranks if self._asked(s, x) == asked]
+        for holds, then in ways(asked, sizes, now.loops, now.stages):
+            for others, known_then in self._ways(s, [x for x in ranks if x not in alike], then, now):
+                yield sorted([*alike * holds, *others]), known_then
+
+    def _asked(self, s: Either, rank: int) -> Sequence[tuple[Any, Any]]:
+        """The comparisons of a condition in a block of the cluster."""
+        key = id(s), rank
+        if key not in self._conditions:
+            at = self._together.coords[rank]
+            self._conditions[key] = [tuple(of_block(x, self._program, at) for x in pair) for pair in s.asked]
+        return self._conditions[key]
 
     def _behind_loop(self, s: Loop, before: Before, now: _Now) -> set[Before]:
         """Go through any number of steps of a loop."""
+        if self._program.cluster and not {*map(str, self._program.blocks)}.isdisjoint(names_of(s.count)):
+            raise Unknown(f"{s.line}: a loop whose number of steps differs among the blocks of a cluster")
         steps, counted = Steps(s, _period(s), self._program.body), {*now.stages, *now.loops}
         waiting = [(0, n, before._replace(sizes=sizes)) for n, sizes in starts(s, before.sizes, steps.most, counted)]
         seen, behind = set(waiting), set[Before]()
@@ -94,7 +122,8 @@ class SharedMemory:
             if left == 0:
                 behind.add(found)
                 continue
-            inside = _Now({**now.stages, **dict(_counted(s, gone))}, {**now.loops, str(s.step): Step(s, gone, left)})
+            stages = {**now.stages, **dict(_counted(s, gone))}
+            inside = now._replace(stages=stages, loops={**now.loops, str(s.step): Step(s, gone, left)})
             for after in self._behind(s.body, {found}, inside):
                 more = {(*step, after) for step in steps.behind(gone, left)} - seen
                 seen |= more

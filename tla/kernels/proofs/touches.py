@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ...core.int_tuple import leaves
 from ...core.ints import known
-from ...symbolic import SymInt
+from ...symbolic import SymInt, index
 from ...symbolic.tree import value
 from ...tensors.predicated import Within
 from ...tensors.tensor import Tensor
@@ -212,11 +212,26 @@ def of_threads(line: Line, terms: Sequence[Any], program: Program, stages: Stage
     names = {**(stages or {}), "tid": np.arange(program.threads)}
     total = np.zeros(program.threads, int)
     for x in terms:
+        x = of_block(x, program, names)
         n = known(x)
         if n is None and (not isinstance(x, SymInt) or not {str(name) for name in x.symbols} <= names.keys()):
             raise Unknown(f"{line}: a place in memory that depends on {x}")
         total = total + (n if n is not None else value(x.form, int, names, _OPERATIONS))
     return total
+
+
+def of_block(x: Any, program: Program, at: Mapping[str, Any]) -> Any:
+    """An integer in a block of a cluster: of the grid's blocks along each mode the cluster's number remains.
+
+    at   the block's place in the cluster, by the names of the program's blocks
+    """
+    if not isinstance(x, SymInt) or {str(b) for b in program.blocks if str(b) in at}.isdisjoint(map(str, x.symbols)):
+        return x
+    values = {}
+    for name, extent, count in zip(map(str, program.blocks), program.cluster, program.grid):
+        cluster = 0 if known(count) == extent else index(f"cluster_{name}", count // extent)
+        values[name] = cluster * extent + at[name]
+    return x.at(values)
 
 
 def admitted(line: Line, asked: Sequence[tuple[Any, Any]], program: Program) -> Any:

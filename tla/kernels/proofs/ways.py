@@ -131,7 +131,7 @@ def starts(s: Loop, sizes: Sizes, most: int, counted: Collection[str]) -> Iterat
     if rest is None:
         yield min(constant, most), sizes
         return
-    if not _names(s.count).isdisjoint(counted):  # it is another one in each step
+    if not names_of(s.count).isdisjoint(counted):  # it is another one in each step
         yield from ((n, sizes) for n in range(most + 1))
         return
     least, last = rest.bounds(sizes)
@@ -172,7 +172,7 @@ def _ways_of(
     rest, constant = _taken_apart(difference)
     if rest is None:
         yield constant >= 1, sizes
-    elif not _names(difference).isdisjoint({*loops, *counted}):  # it is another one in each step
+    elif not names_of(difference).isdisjoint({*loops, *counted}):  # it is another one in each step
         yield from ((True, sizes), (False, sizes))
     else:
         low, high = rest.bounds(sizes)
@@ -183,7 +183,8 @@ def _ways_of(
             yield False, rest.within((low, least - 1 if high is None else min(high, least - 1)), sizes)
 
 
-def _names(x: Any) -> set[str]:
+def names_of(x: Any) -> set[str]:
+    """The names of the sizes in an integer."""
     return {str(n) for n in x.symbols} if isinstance(x, SymInt) else set()
 
 

@@ -386,7 +386,7 @@ def _require_freed(launch: Launch | Trace) -> None:
             launch.watch.refuse(held.line, error)
 
 
-def executed(now: Launch, statement: Callable[[], None]) -> None:
+def executed(now: Launch, statement: Callable[[], object]) -> None:
     """Execute a statement; what is watched goes on behind one that is refused."""
     if now.watch is None:
         statement()

@@ -163,11 +163,11 @@ class Writer(Tiles):
             return
         tile = self.homes.tiles[piece]
         self.known.add(piece)
-        kind = type_of(next(t for t in self._tensors() if id(t.data) == piece[0]))
+        touched = (
+            x.tensor for s in self.statements if isinstance(s, (*EACH, Product)) for x in operands_of(s).values()
+        )
+        kind = type_of(next(t for t in touched if id(t.data) == piece[0]))
         self.put(f"{self.name(piece)} = gl.zeros({[*tile.shape]}, {kind}, {self.layout_of(tile)})")
-
-    def _tensors(self) -> Iterator[Tensor]:
-        return (x.tensor for s in self.statements if isinstance(s, (*EACH, Product)) for x in operands_of(s).values())
 
     def name(self, piece: Piece) -> str:
         """The name of registers."""
@@ -201,7 +201,8 @@ class Writer(Tiles):
             named = {*map(str, of.symbols)} if isinstance(of, SymInt) else set()
             whole = all(n == 1 or str(i) in named for i, n in zip(self.symbols(tile), tile.shape))
             more = "" if whole else f" + gl.zeros({[*tile.shape]}, gl.int32, {self.layout_of(tile)})"
-            pointers[name] = x.name if offset == "0" and not more else f"{x.name} + {_as_term(offset)}{more}"
+            term = offset if re.fullmatch(r"\w+", offset) else f"({offset})"
+            pointers[name] = x.name if offset == "0" and not more else f"{x.name} + {term}{more}"
         asked = dict.fromkeys(f"{c} < {n}" for c, n in zip(compared[::2], compared[1::2]))
         mask = " & ".join(f"({x})" if len(asked) > 1 else x for x in asked) or None
         if isinstance(s, Axpby):  # which loads and stores y
@@ -435,7 +436,3 @@ def _is_read_and_written(program: Program) -> bool:
 
 def _cast(text: str, t: Tensor, kind: str) -> str:
     return text if str(t.dtype) == kind else f"{text}.to({TYPES[kind]})"
-
-
-def _as_term(text: str) -> str:
-    return text if re.fullmatch(r"\w+", text) else f"({text})"

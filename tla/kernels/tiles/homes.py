@@ -9,7 +9,8 @@ Source: ours.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ...core.int_tuple import size
@@ -34,12 +35,15 @@ class Homes:
 
     def __init__(self, program: Program) -> None:
         self._statements = [s for s in program.statements() if isinstance(s, (*EACH, Product))]
-        self.sides = {id(s): _sides(program, s) for s in self._statements}
+        self.sides = {
+            id(s): {name: _side(program, s, x) for name, x in operands_of(s).items()} for s in self._statements
+        }
         self._require_apart()
         self.tiles: dict[Piece, Tile] = {}
         self.products: dict[int, Operands] = {}
         self._split = {piece for s in self._statements for piece in self._halved(s)}
-        rules = self._by_product, self._by_others, self._by_memory, self._by_argument
+        by_memory = (functools.partial(self._from, rule) for rule in (_of_memory, _of_argument))
+        rules: list[Callable[[Statement], bool]] = [self._by_product, self._by_others, *by_memory]
         while any(rule(s) for rule in rules for s in self._statements):
             pass
 
@@ -102,13 +106,9 @@ class Homes:
                 self.tiles[small.piece], new = _reduced(s.line, tile, len(small.piece[1])), True
         return new
 
-    def _by_memory(self, s: Statement) -> bool:
-        return isinstance(s, EACH) and self._from(s, _of_memory)
-
-    def _by_argument(self, s: Statement) -> bool:
-        return isinstance(s, EACH) and self._from(s, _of_argument)
-
-    def _from(self, s: Statement, rule: Any) -> bool:
+    def _from(self, rule: Any, s: Statement) -> bool:
+        if not isinstance(s, EACH):
+            return False
         sides = [*self.sides[id(s)].values()]
         left = [x for x in self._whole(sides) if x.piece not in self.tiles]
         tile = rule(s.line, sides) if left else None
@@ -176,10 +176,6 @@ def operands_of(s: Statement) -> dict[str, Access]:
         return {str(k): x for k, x in enumerate(s.operands)}
     assert isinstance(s, Product)
     return s.operands
-
-
-def _sides(program: Program, s: Statement) -> dict[str, Side]:
-    return {name: _side(program, s, x) for name, x in operands_of(s).items()}
 
 
 def _side(program: Program, s: Statement, access: Access) -> Side:

@@ -274,14 +274,9 @@ def _arrive(word: str, barrier: Mbarrier, mask: Multicast, sms: int) -> None:
         return
     executed(now, functools.partial(require_group, word, now.tmem, sms))
     if sms > 1:
-        executed(now, functools.partial(_require_leader, word, now))
+        executed(now, functools.partial(require_leader, word, now))
     for rank in mask.ranks:
         executed(now, functools.partial(_arrive_at, now, now.other(rank), barrier))
-
-
-def _require_leader(word: str, now: Launch) -> None:
-    """Require the first block of a pair. Raises RangeError."""
-    require_leader(word, now)
 
 
 def _arrive_at(now: Launch, other: Launch, barrier: Mbarrier) -> None:
