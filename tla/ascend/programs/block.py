@@ -82,6 +82,7 @@ class Plan:
     scales: bool = False
     sparse: bool = False
     split: str | None = None
+    padded: tuple[str, ...] = ()
 
     @functools.cached_property
     def l1_layouts(self) -> tuple[Layout, Layout]:
@@ -95,6 +96,10 @@ class Plan:
         """The problem, (m, n, k), by the matrices A and C."""
         (_, k), (m, n) = (require_origin("a matrix", x.layout) for x in (self.a, self.c))
         return m, n, k
+
+    def source(self, which: str) -> str:
+        """The name of the tensor that A or B is read from: WA of an A that vector cores have laid out anew."""
+        return f"W{which}" if which in self.padded else which
 
     def held(self, which: str, rows: Any, columns: Any) -> tuple[Any, Any]:
         """The size, or the place, of a tile of A or B in what is stored: of a sparse B half of the rows."""
@@ -315,7 +320,7 @@ class Core:
             flag = stage + (self.plan.tiling.stages["L1"] if which == "B" else 0)
             name = f"l1{which}{stage}"
             yield WaitFlag("MTE1_MTE2", flag)
-            yield _part(f"{which} to L1", name, which, self._load(which, start, sizes))
+            yield _part(f"{which} to L1", name, self.plan.source(which), self._load(which, start, sizes))
             if self.plan.scales:
                 yield from self._fill_scales(which, stage, (row, m) if which == "A" else (column, n), (k, size))
             if self.plan.sparse and which == "B":

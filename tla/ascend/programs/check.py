@@ -238,7 +238,7 @@ class _Findings:
 
 def _require_names(program: Program, results: Iterable[Product | Copied]) -> None:
     for r in results:
-        for name in (r.c, r.a, r.b, r.bias, r.sparse, *(r.scales or ())) if isinstance(r, Product) else r:
+        for name in (r.c, r.a, r.b, r.bias, r.sparse, *(r.scales or ())) if isinstance(r, Product) else r[:2]:
             if name is not None and name not in program.buffers:
                 known = ", ".join(program.buffers)
                 raise LeafTypeError(
@@ -383,7 +383,13 @@ def _copied(c: Copied, origins: Origins, program: Program, sizes: tuple[int, ...
         )
     at = np.broadcast_to(buffer.layout(*np.ogrid[tuple(slice(n) for n in sizes)]), sizes)
     t = next(t for t in origins.tensors if t.name == c.src)
-    return t.first + at * (buffer.element.bits // origins.memories.bits)
+    every = t.first + at * (buffer.element.bits // origins.memories.bits)
+    if c.parts is None:
+        return every
+    wanted = np.full(sizes, POISON, np.int64)
+    for box in (tuple(slice(n, n + m) for n, m in zip(*part)) for part in c.parts):
+        wanted[box] = every[box]
+    return wanted
 
 
 def _own_cells(buffer: Buffer, memories: Memories) -> Any:

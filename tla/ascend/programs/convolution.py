@@ -35,18 +35,15 @@ from ..transfers import Conv2d, transfer
 from .block import once, placed
 from .check import check_numbers
 from .convolution_numbers import C0, Window, blocked, definition, held, part_of
-from .matmul import both, of_cores
+from .matmul import of_cores
 from .mmad import mmad
-from .results import Report
-from .statements import FILLED, Buffer, Fill, Move, Multiply, Part, PipeBarrier, Program, SetFlag, WaitFlag
+from .results import Report, together
+from .statements import FILLED, Buffer, Fill, Move, Multiply, Part, PipeBarrier, Program, SetFlag, WaitFlag, in_gm
 from .text import of_programs
-from .values import execute_program, numbers_of
+from .values import execute_program, merged, numbers_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
-#: How far apart the tensors of a program begin in global memory [bytes].
-_APART = 1 << 40
 
 
 class Slice(NamedTuple):
@@ -103,8 +100,8 @@ class ConvolutionBlocks:
             "B": KDC1KHKWN1N0C0.MakeLayout(self.element, d.kernel * blocks * h.kernel * w.kernel, out, C0),
             "C": NDC1HWC0.MakeLayout(self.element, self.batch, d.places, out, h.places, w.places),
         }
-        found = [Buffer(name, "GM", self.element, x, i * _APART) for i, (name, x) in enumerate(layouts.items(), 1)]
-        found += [Buffer("bias", "GM", types.float, Layout((out * C0,), (1,)), 4 * _APART)] if self.bias else []
+        found = [in_gm(name, self.element, x) for name, x in layouts.items()]
+        found += [in_gm("bias", types.float, Layout((out * C0,), (1,)))] if self.bias else []
         return {b.name: b for b in found}
 
     @functools.cached_property
@@ -307,7 +304,7 @@ class ConvolutionBlocks:
             wanted, tensors = blocked(definition(*given, self.windows)), held(*given)
             for program, blocks in chosen:
                 reports.append(check_numbers(program, tensors, {"C": part_of(wanted, blocks, depths)}))
-        return functools.reduce(both, reports)
+        return together(reports)
 
     def execute(self, x: npt.NDArray[Any], w: npt.NDArray[Any], bias: npt.NDArray[Any] | None = None) -> Any:
         """Execute the programs of all cores on numpy arrays, in memories that hold nothing before.
@@ -337,8 +334,7 @@ class ConvolutionBlocks:
                 )
         result: Any = None
         for program in self.programs:
-            done = execute_program(program, held(x, w, bias)).get("C")
-            result = done if result is None else np.where(np.isnan(done), result, done)
+            result = merged(result, execute_program(program, held(x, w, bias)).get("C"))
         n, _, d, h, wide = self.result
         plain = np.moveaxis(result, 5, 3).reshape(n, d, -1, h, wide)[:, :, : self.filters]
         return rounded(np.moveaxis(plain, 2, 1), dtype_of(self.element))

@@ -76,6 +76,15 @@ class Buffer:
         return self.address + self.size
 
 
+#: The tensors of a block in global memory, in the order of their addresses.
+_TENSORS = ("A", "B", "C", "bias", "scaleA", "scaleB", "index", "WA", "WB")
+
+
+def in_gm(name: str, element: Element, layout: Layout) -> Buffer:
+    """A tensor of a block in global memory, at an address of its own, far from the others."""
+    return Buffer(name, "GM", element, layout, _TENSORS.index(name) + 1 << 40)
+
+
 class Move(NamedTuple):
     """An instruction that moves elements from one buffer to another.
 

@@ -184,6 +184,13 @@ def _as_held(values: Any, dtype: Any) -> Any:
     return np.where(np.isnan(values), values, held("a value", np.nan_to_num(values), dtype))
 
 
+def merged(before: npt.NDArray[Any] | None, after: npt.NDArray[Any]) -> Any:
+    """Merge what global memory holds with what one more core has written: NaN is what that has left as it was."""
+    import numpy as np
+
+    return after if before is None else np.where(np.isnan(after), before, after)
+
+
 def execute_program(program: Program, tensors: Mapping[str, Any], sizes: Mapping[str, int] = {}) -> Values:
     """Execute a program on numbers: the memories as they are at its end.
 

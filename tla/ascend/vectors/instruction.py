@@ -59,7 +59,7 @@ OPERATIONS: Mapping[str, Operation] = {
     },
     "Duplicate": Operation(0, True, _ALL, "positive"),
     "Cast": Operation(1, False, (), "positive"),
-    "Copy": Operation(1, False, _ALL, "positive"),
+    "Copy": Operation(1, False, (*_ALL, "bf16"), "positive"),
 }
 #: (source, destination) of Cast -> how it rounds.
 CASTS: Mapping[tuple[str, str], str] = {
@@ -249,8 +249,12 @@ class VectorInstruction:
     @property
     def text(self) -> str:
         """The call in AscendC, on tensors named dst, and src, or src0 and src1."""
+        return self.call(*self._sides)
+
+    def call(self, *names: str) -> str:
+        """The call in AscendC, on tensors of these names."""
         p = self.parameters
-        operands = [f"{name}[{at}]" for name, at in zip(self._sides, self.places)]
+        operands = [f"{name}[{at}]" for name, at in zip(names, self.places)]
         if self.name in SPECIAL:
             return (
                 f"AscendC::{self.name}({', '.join(operands)}, "
