@@ -13,10 +13,9 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...algebra.codomain import cosize
 from ...core import element as types
 from ...core.element import Element
 from ...core.errors import RangeError
@@ -182,10 +181,19 @@ class ConvolutionBlocks:
     def _fill(self, box: _Box, part: Slice, stage: int) -> Iterator[Any]:
         """The image and the filters of a slice to a stage of L1."""
         filters = self._filters(part.tap * -(-self.channels // C0) + part.channels, box.start[2], box.blocks)
-        image = [("A", self._image(box, part), stage)] if part.depth is not None else []
-        for name, moves, flag in (*image, ("B", filters, stage + self.stages)):
-            instructions = tuple(Move(f"l1{name}{stage}", name, i) for i in moves)
-            yield from _moved("MTE1_MTE2", flag, instructions, "MTE2_MTE1", f"{name} to L1")
+        if part.depth is not None:
+            images = tuple(Move(f"l1A{stage}", "A", i) for i in self._image(box, part))
+            yield from _moved("MTE1_MTE2", stage, images, "MTE2_MTE1", "A to L1")
+        elif not self._fills_l0a:
+            zeros = _zeros(self.buffers[f"l1A{stage}"])
+            yield from _moved("MTE1_MTE2", stage, (zeros,), "MTE2_MTE1", "zeros to L1")
+        moves = tuple(Move(f"l1B{stage}", "B", i) for i in filters)
+        yield from _moved("MTE1_MTE2", stage + self.stages, moves, "MTE2_MTE1", "B to L1")
+
+    @property
+    def _fills_l0a(self) -> bool:
+        """Whether a slice of zeros is made in L0A, as CATLASS does; Ascend950 makes an image of zeros in L1."""
+        return "AtlasA" in self.arch.name
 
     def _multiply(self, box: _Box, stage: int, part: Slice, first: bool) -> Iterator[Any]:
         """A slice from L1 to L0, and multiplied."""
@@ -194,8 +202,9 @@ class ConvolutionBlocks:
         for name, made, flag in (("A", columns, stage), ("B", self._rows(box.blocks), stage + self.stages)):
             moves, tensors[name] = made
             yield WaitFlag("M_MTE1", flag)
-            if name == "A" and part.depth is None:
-                yield Part("zeros to L0", None, None, (_zeros(f"l0A{stage}", tensors["A"], self.element),))
+            if name == "A" and part.depth is None and self._fills_l0a:
+                tile = replace(self.buffers[f"l0A{stage}"], layout=tensors["A"].layout)
+                yield Part("zeros to L0", None, None, (_zeros(tile),))
                 continue
             instructions = tuple(Move(f"l0{name}{stage}", f"l1{name}{stage}", i) for i in moves)
             yield from _moved("MTE2_MTE1", flag, instructions, "MTE1_MTE2", f"{name} to L0")
@@ -378,10 +387,10 @@ class _Box(NamedTuple):
         return -(-self.extents[2] // C0)
 
 
-def _zeros(name: str, tile: Tensor, element: Element) -> Fill:
-    """The InitConstValue that makes a tile of L0A zeros."""
-    blocks = int(cosize(tile.layout)) * element.bits // (8 * FILLED["L0A"])
-    return Fill(name, 0, element, {"repeatTimes": 1, "blockNum": blocks, "dstGap": 0})
+def _zeros(tile: Buffer) -> Fill:
+    """The InitConstValue that makes a tile zeros."""
+    blocks = -(-tile.size // FILLED[tile.position])
+    return Fill(tile.name, 0, tile.element, {"repeatTimes": 1, "blockNum": blocks, "dstGap": 0})
 
 
 def _moved(waits: str, flag: int, moves: tuple[Any, ...], sets: str, what: str) -> Iterator[Any]:
