@@ -15,6 +15,7 @@ from ...core.ints import leaf
 from ...core.layout import Layout, require_origin
 from ..architecture import AtlasA2
 from ..element import as_element
+from ..transfers.side import offsets_in
 from .logs import read_log
 from .memory import Ledger, Memories, Reach, Touched, reach_of
 from .origins import POISON, ZERO, Origins, Term, joined
@@ -337,11 +338,12 @@ def _compare(result: Product | Copied, origins: Origins, program: Program, found
 
     name = result.c if isinstance(result, Product) else result.dst
     buffer = program.buffers[name]
-    valid = tuple(map(int, require_origin("a tensor", buffer.layout)))
-    at = np.broadcast_to(buffer.layout(*np.ogrid[tuple(slice(n) for n in valid)]), valid)
+    at = offsets_in(buffer.layout)
     held = origins.read(origins.memories.places(name, at, buffer.element.bits))
     wanted = (
-        _product(result, origins, valid) if isinstance(result, Product) else _copied(result, origins, program, valid)
+        _product(result, origins, at.shape)
+        if isinstance(result, Product)
+        else _copied(result, origins, program, at.shape)
     )
     wrong = held != np.broadcast_to(wanted, held.shape)
     if wrong.any():
@@ -349,7 +351,7 @@ def _compare(result: Product | Copied, origins: Origins, program: Program, found
         index, more = ", ".join(map(str, coord)), int(wrong.sum()) - 1
         what = f"{name}[{index}] is {origins.told(int(held[coord]))}, not {origins.told(int(wanted[coord]))}"
         found.add(Finding("value", what + (f", and {more} more elements are wrong" if more else "")))
-    return int(np.prod(valid))
+    return at.size
 
 
 def _product(p: Product, origins: Origins, sizes: tuple[int, ...]) -> npt.NDArray[Any]:
@@ -381,7 +383,7 @@ def _copied(c: Copied, origins: Origins, program: Program, sizes: tuple[int, ...
             "as many elements",
             "give the tile that is copied",
         )
-    at = np.broadcast_to(buffer.layout(*np.ogrid[tuple(slice(n) for n in sizes)]), sizes)
+    at = offsets_in(buffer.layout, sizes)
     t = next(t for t in origins.tensors if t.name == c.src)
     every = t.first + at * (buffer.element.bits // origins.memories.bits)
     if c.parts is None:
@@ -394,11 +396,8 @@ def _copied(c: Copied, origins: Origins, program: Program, sizes: tuple[int, ...
 
 def _own_cells(buffer: Buffer, memories: Memories) -> Any:
     """The cells of all that a tensor's layout has a place for, its padding too."""
-    import numpy as np
-
-    sizes = tuple(int(size(n)) for n in modes_of(buffer.layout.shape))
-    at = np.broadcast_to(buffer.layout(*np.ogrid[tuple(slice(n) for n in sizes)]), sizes)
-    return memories.places(buffer.name, at, buffer.element.bits).all()
+    sizes = [int(size(n)) for n in modes_of(buffer.layout.shape)]
+    return memories.places(buffer.name, offsets_in(buffer.layout, sizes), buffer.element.bits).all()
 
 
 def _stays(name: str, origins: Origins, made: bool, padding: bool, found: _Findings) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core.errors import RangeError
-from ...core.layout import require_origin
+from ..transfers.side import offsets_in
 from ..transfers.sparse import STORED
 from .memory import (
     Memories,
@@ -379,9 +379,8 @@ def _tensor(buffer: Buffer, memories: Memories, first: int) -> Tensor2:
 
     width = buffer.element.bits // memories.bits
     row, column = (np.full(memories.sizes[buffer.name], -1) for _ in range(2))
-    valid = tuple(map(int, require_origin("a tensor", buffer.layout)))
-    at = np.broadcast_to(buffer.layout(*np.ogrid[tuple(slice(n) for n in valid)]), valid) * width
-    high, wide = valid if len(valid) == 2 else (1, valid[0])
+    at = offsets_in(buffer.layout) * width
+    high, wide = at.shape if at.ndim == 2 else (1, at.size)
     row[at.ravel()], column[at.ravel()] = (x.ravel() for x in np.indices((high, wide)))
     inside = np.zeros(row.size, bool)
     for k in range(width):

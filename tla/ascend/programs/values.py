@@ -15,6 +15,7 @@ from ...core.errors import LeafTypeError, RangeError
 from ...core.layout import require_origin
 from ...core.values import format_of, held, require_numbers
 from ..element import DTYPES, dtype_of
+from ..transfers.side import offsets_in
 from .memory import (
     Memories,
     Places,
@@ -89,12 +90,8 @@ class Values:
 
     def places(self, name: str) -> Places:
         """The elements of a tensor in global memory."""
-        import numpy as np
-
         buffer = self.memories.program.buffers[name]
-        valid = tuple(map(int, require_origin("a tensor", buffer.layout)))
-        at = np.broadcast_to(buffer.layout(*np.ogrid[tuple(slice(n) for n in valid)]), valid)
-        return self.memories.places(name, at, buffer.element.bits)
+        return self.memories.places(name, offsets_in(buffer.layout), buffer.element.bits)
 
     def read(self, places: Places) -> Any:
         """The numbers of elements."""

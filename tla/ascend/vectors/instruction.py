@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError, Reason
-from ...core.layout import Layout, require_origin
+from ...core.layout import Layout
 from ...core.values import rounded
 from ..architecture import AtlasA2, as_architecture
 from ..element import CPP_NAMES
+from ..transfers.side import offsets_in
 from .banks import Banks, counted
 from .forms import SPECIAL, arguments_of, blocks_of_repeat, operand_of, repeat_of, result_of, unit_of
 
@@ -171,9 +172,7 @@ class VectorInstruction:
 
         found = []
         for layout, at in zip(self.operands, self.places):
-            count, repeats = map(int, require_origin("an operand", layout))
-            grid = np.arange(count)[:, None], np.arange(repeats)[None, :]
-            found.append(np.add(at, np.broadcast_to(layout(*grid), (count, repeats))).T)
+            found.append(np.add(at, offsets_in(layout)).T)
         if self.table:
             size = self.elements[1].bits // 8
             found[1] = self.places[1] + np.array([self.table]) // size + self.parameters["srcBaseAddr"] // size

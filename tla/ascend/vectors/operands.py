@@ -12,6 +12,7 @@ from ...core.errors import LeafTypeError, RangeError, Unproven
 from ...core.int_tuple import leaves, modes_of, rank, shown
 from ...core.leaf_arithmetic import plus
 from ...tensors.tensor import Tensor
+from ..transfers.side import offsets_in
 
 
 class Operand(NamedTuple):
@@ -58,11 +59,8 @@ def steps_of(shape: Any, stride: Any) -> list[tuple[int, int]]:
 
 def offsets_of(t: Tensor, sizes: tuple[int, int]) -> Any:
     """The offsets of the elements that are computed, row after row."""
-    import numpy as np
-
     extents = sizes if rank(t.layout.shape) == 2 else sizes[1:]
-    grid = np.ogrid[tuple(slice(int(s), int(s) + n) for s, n in zip(t.coord, extents))]
-    return plus(t.offset, np.broadcast_to(t.layout(*grid), extents)).ravel()
+    return plus(t.offset, offsets_in(t.layout, extents, [*map(int, t.coord)])).ravel()
 
 
 def require_apart(name: str, tensors: list[Tensor], elements: list[Element], offsets: list[Any], room: int) -> None:
