@@ -29,20 +29,8 @@ from .trace import PIPES, VECTOR_PIPES, ends_of
 from .vector_logs import Operand, computation
 
 #: AscendC's TPosition by number: the memory that a local tensor lies in.
-_POSITIONS = {
-    1: "L1",
-    2: "L0A",
-    3: "L1",
-    4: "L0B",
-    5: "L1",
-    6: "Bias",
-    7: "L0C",
-    9: "UB",
-    10: "UB",
-    11: "UB",
-    13: "L1",
-    14: "FixBuf",
-}
+_POSITIONS = {1: "L1", 2: "L0A", 3: "L1", 4: "L0B", 5: "L1", 6: "Bias", 7: "L0C", 13: "L1", 14: "FixBuf"}
+_POSITIONS |= dict.fromkeys((9, 10, 11), "UB")
 
 #: C++'s names of element types.
 _ELEMENTS = {cpp.rpartition("::")[2]: getattr(types, name) for name, cpp in CPP_NAMES.items()} | {
