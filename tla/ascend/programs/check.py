@@ -351,7 +351,7 @@ def _compare(result: Product | Copied, origins: Origins, program: Program, found
         index, more = ", ".join(map(str, coord)), int(wrong.sum()) - 1
         what = f"{name}[{index}] is {origins.told(int(held[coord]))}, not {origins.told(int(wanted[coord]))}"
         found.add(Finding("value", what + (f", and {more} more elements are wrong" if more else "")))
-    return at.size
+    return int(at.size)
 
 
 def _product(p: Product, origins: Origins, sizes: tuple[int, ...]) -> npt.NDArray[Any]:
@@ -385,7 +385,7 @@ def _copied(c: Copied, origins: Origins, program: Program, sizes: tuple[int, ...
         )
     at = offsets_in(buffer.layout, sizes)
     t = next(t for t in origins.tensors if t.name == c.src)
-    every = t.first + at * (buffer.element.bits // origins.memories.bits)
+    every: npt.NDArray[Any] = t.first + at * (buffer.element.bits // origins.memories.bits)
     if c.parts is None:
         return every
     wanted = np.full(sizes, POISON, np.int64)
