@@ -125,7 +125,7 @@ def check_program(program: Program, results: Sequence[Product | Copied], values:
             origins.fill(name)
     for r in results:
         if isinstance(r, Product) and r.adds:
-            origins.clear(r.c)
+            origins.empty(r.c)
     found, notes, count = _in_order(program, memories, values, origins.run)
     elements = sum(_compare(r, origins, program, found) for r in results)
     for name, buffer in program.buffers.items():
