@@ -180,7 +180,8 @@ class ConvolutionBlocks:
 
     def _fill(self, box: _Box, part: Slice, stage: int) -> Iterator[Any]:
         """The image and the filters of a slice to a stage of L1."""
-        filters = self._filters(part.tap * -(-self.channels // C0) + part.channels, box.start[2], box.blocks)
+        _, _, to_l1 = self._once
+        filters = to_l1(part.tap * -(-self.channels // C0) + part.channels, box.start[2], box.blocks)
         if part.depth is not None:
             images = tuple(Move(f"l1A{stage}", "A", i) for i in self._image(box, part))
             yield from _moved("MTE1_MTE2", stage, images, "MTE2_MTE1", "A to L1")
@@ -198,8 +199,9 @@ class ConvolutionBlocks:
     def _multiply(self, box: _Box, stage: int, part: Slice, first: bool) -> Iterator[Any]:
         """A slice from L1 to L0, and multiplied."""
         tensors = {}
-        columns = self._columns(self._reaches(box), box.extents[0] * box.extents[1])
-        for name, made, flag in (("A", columns, stage), ("B", self._rows(box.blocks), stage + self.stages)):
+        to_l0a, to_l0b, _ = self._once
+        columns = to_l0a(self._reaches(box), box.extents[0] * box.extents[1])
+        for name, made, flag in (("A", columns, stage), ("B", to_l0b(box.blocks), stage + self.stages)):
             moves, tensors[name] = made
             yield WaitFlag("M_MTE1", flag)
             if name == "A" and part.depth is None and self._fills_l0a:
@@ -248,16 +250,9 @@ class ConvolutionBlocks:
         return self._move(src, self._filters_in_l1(blocks))
 
     @functools.cached_property
-    def _columns(self) -> Callable[..., tuple[tuple[Any, ...], Tensor]]:
-        return once(self._window)
-
-    @functools.cached_property
-    def _rows(self) -> Callable[..., tuple[tuple[Any, ...], Tensor]]:
-        return once(self._filters_to_l0)
-
-    @functools.cached_property
-    def _filters(self) -> Callable[..., tuple[Any, ...]]:
-        return once(self._filters_to_l1)
+    def _once(self) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+        """The transfers to L0A, to L0B and of filters to L1, each planned once."""
+        return once(self._window), once(self._filters_to_l0), once(self._filters_to_l1)
 
     def _window(self, reaches: tuple[tuple[int, int, int, int], ...], points: int) -> tuple[tuple[Any, ...], Tensor]:
         (_, high, top, bottom), (_, wide, left, right) = reaches

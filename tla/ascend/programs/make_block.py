@@ -123,20 +123,8 @@ def block(
     tiling = Tiling(tiles, inner, _stages(stages, unit_flag, bias, split))
     if open_:
         plan = Plan(arch, left, right, out, total, bias, tiling, adds=False, **options)
-        again = functools.partial(
-            block,
-            l1=l1,
-            l0=l0,
-            arch=arch,
-            a=a,
-            b=b,
-            c=c,
-            bias=bias,
-            stages=stages,
-            swizzle=swizzle,
-            cores=cores,
-            **options,
-        )
+        told = {"a": a, "b": b, "c": c, "bias": bias, "stages": stages, "swizzle": swizzle, "cores": cores}
+        again = functools.partial(block, l1=l1, l0=l0, arch=arch, **told, **options)
         made = AnyMatmulBlock(sizes, plan, swizzle, positive("cores", cores), again)
         _ = made.program
         return made

@@ -335,7 +335,7 @@ def catlass(plan: Plan, schedule: Schedule, _programs: Callable[[], Sequence[Pro
 
 def catlass_of(plan: Plan, dealt: str, proved: str, name: str) -> str:
     """The kernel of a block as CATLASS's BasicMatmulTla, with what was proved. Raises what MatmulBlock.text raises."""
-    swizzle, arguments = _swizzle(dealt)
+    swizzle, _bracket, arguments = dealt.removesuffix("]").partition("[")
     _require_basic(plan, swizzle)
     l1, l0 = (", ".join(f"tla::Int<{n}>" for n in x) for x in (plan.tiling.l1, plan.tiling.l0))
     matrices = (("A", plan.a, "m, k"), ("B", plan.b, "k, n"), ("C", plan.c, "m, n"))
@@ -396,19 +396,13 @@ _HEADERS = (
 )
 
 
-def _swizzle(told: str) -> tuple[str, str]:
-    """The name of a swizzle, and its arguments, as a schedule tells them."""
-    name, _bracket, arguments = told.partition("[")
-    return name, arguments.removesuffix("]")
-
-
 def _require_basic(plan: Plan, swizzle: str) -> None:
     """LeafTypeError for a block that CATLASS's BasicMatmulTla does not compute."""
     fix = "write text('ascendc'), which has every statement"
     made = [
         (x, o)
         for x, o in (("A", plan.a), ("B", plan.b), ("C", plan.c))
-        if o.layout != o.tag.MakeLayout(o.element, *_sizes(o))
+        if o.layout != o.tag.MakeLayout(o.element, *o.layout.origin_shape)
     ]
     for wrong, what in (
         (plan.bias, "biases"),
@@ -420,11 +414,6 @@ def _require_basic(plan: Plan, swizzle: str) -> None:
     ):
         if wrong:
             raise LeafTypeError(f"a block with {what} in CATLASS's text", "what BasicMatmulTla computes", fix)
-
-
-def _sizes(o: Any) -> tuple[Any, Any]:
-    m, n = o.layout.origin_shape
-    return m, n
 
 
 def _dsl(plan: Plan, schedule: Schedule, _programs: Callable[[], Sequence[Program]], name: str) -> str:
