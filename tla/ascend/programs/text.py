@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import shown
+from ...core.layout import require_origin
 from ..element import CPP_NAMES
 from ..schedules import BlockSwizzle, Schedule
 from .block import Plan
@@ -402,7 +403,7 @@ def _require_basic(plan: Plan, swizzle: str) -> None:
     made = [
         (x, o)
         for x, o in (("A", plan.a), ("B", plan.b), ("C", plan.c))
-        if o.layout != o.tag.MakeLayout(o.element, *o.layout.origin_shape)
+        if o.layout != o.tag.MakeLayout(o.element, *require_origin(x, o.layout))
     ]
     for wrong, what in (
         (plan.bias, "biases"),
