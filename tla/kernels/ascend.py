@@ -116,7 +116,7 @@ class AscendKernel:
         Returns   a Report, as Kernel.check gives: `.races` are pairs of instructions that no flag orders; `.bounds`
                   what is touched outside, flags that are not set and waited for in turn, and elements that are not
                   their sum; `.conflicts` has the sectors of global memory; `.resources` each memory of a core. A block
-                  of any size is proved for all sizes, as the `.notes` say; its races are told in words, among `.bounds`
+                  of any size is proved for all sizes, as the `.notes` say; a line of it counts the statements of a block
 
         >>> from tla.ascend import block
         >>> from tla.kernels import AscendKernel
