@@ -25,7 +25,7 @@ from ..core.element import (
     uint8,
     uint32,
 )
-from . import schedules, transfers, vectors
+from . import schedules, tags, transfers, vectors
 from .architecture import ARCHITECTURES as ARCHITECTURES, Architecture, Ascend950, AtlasA2, AtlasA3, Fit, fits
 from .dispatch import dispatches
 from .padding import IsNeedPadding
@@ -73,41 +73,11 @@ from .recognize import (
     recognize,
 )
 from .schedules import *  # noqa: F403  # all its names
-from .tags import (
-    CI1KHKWCOCI0,
-    KDC1KHKWN1N0C0,
-    L0C,
-    NC1HWC0,
-    NDC1HWC0,
-    ColumnMajor,
-    MxScaleColumnMajorA,
-    MxScaleColumnMajorB,
-    MxScalenN,
-    MxScaleRowMajorA,
-    MxScaleRowMajorB,
-    MxScalezZ,
-    PaddingColumnMajor,
-    PaddingRowMajor,
-    RowMajor,
-    Tag,
-    Tagged,
-    VectorLayout,
-    Weight4BitnZ,
-    nN,
-    nZ,
-    zN,
-    zNUnAlign,
-    zZ,
-)
+from .tags import *  # noqa: F403  # all its names
 from .transfers import *  # noqa: F403  # all its names
 from .vectors import *  # noqa: F403  # all its names
 
 __all__ = [  # and float, which `import *` must not take from Python
-    "CI1KHKWCOCI0",
-    "KDC1KHKWN1N0C0",
-    "L0C",
-    "NC1HWC0",
-    "NDC1HWC0",
     "AnyMatmulBlock",
     "Architecture",
     "Ascend950",
@@ -115,7 +85,6 @@ __all__ = [  # and float, which `import *` must not take from Python
     "AtlasA2",
     "AtlasA3",
     "Buffer",
-    "ColumnMajor",
     "Computed",
     "ConvolutionBlocks",
     "Copied",
@@ -126,25 +95,12 @@ __all__ = [  # and float, which `import *` must not take from Python
     "IsNeedPadding",
     "MatmulBlock",
     "MmadInstruction",
-    "MxScaleColumnMajorA",
-    "MxScaleColumnMajorB",
-    "MxScaleRowMajorA",
-    "MxScaleRowMajorB",
-    "MxScalenN",
-    "MxScalezZ",
-    "PaddingColumnMajor",
-    "PaddingRowMajor",
     "Planned",
     "Product",
     "Rates",
     "Report",
-    "RowMajor",
     "Span",
-    "Tag",
-    "Tagged",
     "Tried",
-    "VectorLayout",
-    "Weight4BitnZ",
     "Work",
     "bf16",
     "block",
@@ -182,16 +138,12 @@ __all__ = [  # and float, which `import *` must not take from Python
     "iszNUnAlign",
     "iszZ",
     "mmad",
-    "nN",
-    "nZ",
     "plan",
     "recognize",
     "uint8",
     "uint32",
-    "zN",
-    "zNUnAlign",
-    "zZ",
 ]
 __all__ += schedules.__all__
 __all__ += transfers.__all__
 __all__ += vectors.__all__
+__all__ += tags.__all__

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Union
+from typing import Any, NamedTuple
 
 from ...algebra.codomain import cosize
 from ...core.element import Element
@@ -23,19 +23,19 @@ from ..transfers.steps import Loop, When
 from ..vectors.instruction import VectorInstruction
 from .mmad import MmadInstruction
 
-Statement = Union[
+__all__ = [
+    "Assign",
+    "Buffer",
+    "Compute",
+    "Fill",
     "Move",
     "Multiply",
-    "Fill",
-    "Compute",
+    "Part",
+    "PipeBarrier",
+    "Program",
+    "SetAtomic",
     "SetFlag",
     "WaitFlag",
-    "PipeBarrier",
-    "SetAtomic",
-    "Part",
-    "Assign",
-    Loop,
-    When,
 ]
 
 #: The blocks of an InitConstValue, by the memory that it fills [bytes].
