@@ -23,7 +23,6 @@ from ...core.int_tuple import shown
 from ...core.ints import IntLike
 from ...core.layout import Layout
 from ...core.values import rounded
-from ...tensors.make_tensor import MakeTensor
 from ...tensors.tensor import Tensor
 from ...tensors.views import GetTile
 from ..architecture import Architecture
@@ -31,6 +30,7 @@ from ..element import dtype_of
 from ..schedules.convolutions import ConvolutionBlock
 from ..tags import KDC1KHKWN1N0C0, L0C, NDC1HWC0, VectorLayout, nZ, zN, zZ
 from ..transfers import Conv2d, transfer
+from ..transfers.side import tensor_at
 from .block import once, placed
 from .check import check_numbers
 from .convolution_numbers import C0, Window, blocked, definition, held, part_of
@@ -212,10 +212,8 @@ class ConvolutionBlocks:
             yield from _moved("MTE2_MTE1", flag, instructions, "MTE1_MTE2", f"{name} to L0")
         yield from (SetFlag("MTE1_M", 0), WaitFlag("MTE1_M", 0))
         (ho, wo, _), biased = box.extents, first and self.bias
-        c = MakeTensor(None, L0C(ho * wo, box.blocks * C0).layout, position="L0C")
-        table = (
-            MakeTensor(None, VectorLayout.MakeLayout(types.float, box.blocks * C0), position="Bias") if biased else None
-        )
+        c = tensor_at("L0C", L0C(ho * wo, box.blocks * C0).layout)
+        table = tensor_at("Bias", VectorLayout.MakeLayout(types.float, box.blocks * C0)) if biased else None
         made_ = mmad(tensors["A"], tensors["B"], c, self.arch, element=self.element, init=first, bias=table)
         yield Multiply("l0C", f"l0A{stage}", f"l0B{stage}", "bt" if biased else None, made_)
         yield PipeBarrier("M")
@@ -227,13 +225,13 @@ class ConvolutionBlocks:
         return tuple(transfer(src, dst, self.arch, element=self.element, **options))
 
     def _gm(self, name: str) -> Tensor:
-        return MakeTensor(None, self.tensors[name].layout, position="GM")
+        return tensor_at("GM", self.tensors[name].layout)
 
     def _reaches(self, box: _Box) -> tuple[tuple[int, int, int, int], ...]:
         return tuple(x.reach(s, n) for x, s, n in zip(self.windows[1:], box.start, box.extents))
 
     def _image_in_l1(self, high: int, wide: int) -> Tensor:
-        return MakeTensor(None, NDC1HWC0.MakeLayout(self.element, 1, 1, 1, high, wide), position="L1")
+        return tensor_at("L1", NDC1HWC0.MakeLayout(self.element, 1, 1, 1, high, wide))
 
     def _image(self, box: _Box, part: Slice) -> tuple[Any, ...]:
         (y, high, _, _), (x, wide, _, _) = self._reaches(box)
@@ -242,7 +240,7 @@ class ConvolutionBlocks:
 
     def _filters_in_l1(self, blocks: int) -> Tensor:
         places = self.windows[1].kernel * self.windows[2].kernel
-        return MakeTensor(None, KDC1KHKWN1N0C0.MakeLayout(self.element, places, blocks, C0), position="L1")
+        return tensor_at("L1", KDC1KHKWN1N0C0.MakeLayout(self.element, places, blocks, C0))
 
     def _filters_to_l1(self, part: int, channel: int, blocks: int) -> tuple[Any, ...]:
         places = self.windows[1].kernel * self.windows[2].kernel
@@ -261,30 +259,28 @@ class ConvolutionBlocks:
             (h.kernel, w.kernel), (h.stride, w.stride), (h.dilation, w.dilation), (left, right, top, bottom)
         )
         tag = zZ if "AtlasA" in self.arch.name else zN
-        dst = MakeTensor(None, tag.MakeLayout(self.element, points, h.kernel * w.kernel * C0), position="L0A")
+        dst = tensor_at("L0A", tag.MakeLayout(self.element, points, h.kernel * w.kernel * C0))
         return self._move(self._image_in_l1(high, wide), dst, conv=window), dst
 
     def _filters_to_l0(self, blocks: int) -> tuple[tuple[Any, ...], Tensor]:
         depth = self.windows[1].kernel * self.windows[2].kernel * C0
-        dst = MakeTensor(None, nZ.MakeLayout(self.element, depth, blocks * C0), position="L0B")
+        dst = tensor_at("L0B", nZ.MakeLayout(self.element, depth, blocks * C0))
         return self._move(self._filters_in_l1(blocks), dst), dst
 
     def _bias(self, box: _Box) -> tuple[Move, ...]:
         count = box.blocks * C0
-        dst = MakeTensor(None, VectorLayout.MakeLayout(types.float, count), position="L1")
+        dst = tensor_at("L1", VectorLayout.MakeLayout(types.float, count))
         made = transfer(GetTile(self._gm("bias"), (box.start[2],), (count,)), dst, self.arch, element=types.float)
         return tuple(Move("l1Bias", "bias", i) for i in made)
 
     def _bias_table(self, box: _Box) -> tuple[Move, ...]:
-        src, dst = (
-            MakeTensor(None, VectorLayout.MakeLayout(types.float, box.blocks * C0), position=p) for p in ("L1", "Bias")
-        )
+        src, dst = (tensor_at(p, VectorLayout.MakeLayout(types.float, box.blocks * C0)) for p in ("L1", "Bias"))
         return tuple(Move("bt", "l1Bias", i) for i in transfer(src, dst, self.arch, element=types.float))
 
     def _out(self, box: _Box) -> tuple[Move, ...]:
         (y, x, channel), (ho, wo, _) = box.start, box.extents
         dst = GetTile(self._gm("C"), (box.batch, box.depth, channel // C0, y, x, 0), (1, 1, box.blocks, ho, wo, C0))
-        src = MakeTensor(None, L0C(ho * wo, box.blocks * C0).layout, position="L0C")
+        src = tensor_at("L0C", L0C(ho * wo, box.blocks * C0).layout)
         return tuple(Move("C", "l0C", i) for i in self._move(src, dst))
 
     # ------------------------------------------------------------------------------------------------- uses

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core.errors import LeafTypeError
 from ...core.layout import Layout, require_origin
-from ...tensors.make_tensor import MakeTensor
 from ...tensors.tensor import Tensor
 from ...tensors.views import GetTile
 from ..architecture import Architecture
 from ..tags import ColumnMajor, RowMajor, nZ, zN
 from ..transfers import transfer
+from ..transfers.side import tensor_at
 from ..vectors.plan import vector
 from .block import Operand, once
 from .check import check_program
@@ -69,8 +69,10 @@ class Padded(NamedTuple):
         """The matrix in global memory as rows, before or after; of blocks the last ones whole."""
         high, wide = self.sizes
         if x.tag in (zN, nZ):
-            return _at("GM", zN.MakeLayout(x.element, high, _up(wide, int(x.element.C0))))
-        return _at("GM", RowMajor.MakeLayout(x.element, high, wide, ld=int(x.layout.stride[1 if self.turned else 0])))
+            return tensor_at("GM", zN.MakeLayout(x.element, high, _up(wide, int(x.element.C0))))
+        return tensor_at(
+            "GM", RowMajor.MakeLayout(x.element, high, wide, ld=int(x.layout.stride[1 if self.turned else 0]))
+        )
 
     def tiles(self, room: int, core: int, count: int) -> Iterator[Box]:
         """The tiles of a vector core, as rows: of PADDING_ND whole rows where they fit, its share one behind the other;
@@ -170,15 +172,15 @@ class Paddings:
         (rows, columns), e = sizes, x.before.element
         wide = _up(columns, int(e.C0))
         into, out, to = f"ub{x.name}In{stage}", f"ub{x.name}Out{stage}", f"W{x.name}"
-        tile = _at("UB", RowMajor.MakeLayout(e, rows, columns, ld=wide))
+        tile = tensor_at("UB", RowMajor.MakeLayout(e, rows, columns, ld=wide))
         parts = [self._part(f"{x.name} to UB", into, x.name, GetTile(x.rows(x.before), start, sizes), tile, e)]
         made = columns
         if x.way == "PADDING_NZ":  # whole repeats and blocks: what is behind the tile is in its buffer
             whole = _up(rows, _OF_REPEAT), wide
-            blocks, of = (_at("UB", tag.MakeLayout(e, *whole)) for tag in (zN, RowMajor))
+            blocks, of = (tensor_at("UB", tag.MakeLayout(e, *whole)) for tag in (zN, RowMajor))
             copies = vector("Copy", blocks, of, element=e, arch=self.arch)
             parts += [Part(f"{x.name} into blocks", out, into, tuple(Compute((out, into), (i,)) for i in copies))]
-            into, made, tile = out, wide, _at("UB", zN.MakeLayout(e, rows, wide))
+            into, made, tile = out, wide, tensor_at("UB", zN.MakeLayout(e, rows, wide))
         dst = GetTile(x.rows(x.after), start, (rows, made))
         return (*parts, self._part(f"{x.name} to its workspace", to, into, tile, dst, e))
 
@@ -217,10 +219,6 @@ def paddings_of(arch: Architecture, matrices: Sequence[Padded], cores: int, room
     made = Paddings(arch, tuple(matrices), {b.name: b for b in tensors}, BESIDE * cores, room)
     _ = made.programs
     return made
-
-
-def _at(position: str, layout: Layout) -> Tensor:
-    return MakeTensor(None, layout, position=position)
 
 
 def _up(n: int, unit: int) -> int:

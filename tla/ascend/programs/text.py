@@ -327,7 +327,7 @@ def _plus(x: str, step: int, name: str) -> str:
 # ----------------------------------------------------------------------------------------------------------- CATLASS
 
 
-def catlass(plan: Plan, schedule: Schedule, _programs: Callable[[], Sequence[Program]], name: str) -> str:
+def catlass(plan: Plan, schedule: Schedule, name: str) -> str:
     """The kernel of a block as CATLASS's BasicMatmulTla. Raises what MatmulBlock.text raises."""
     return catlass_of(
         plan, schedule.swizzle, f"proved by tla for {shown(schedule.problem)} on {schedule.cores} cores", name
@@ -417,7 +417,7 @@ def _require_basic(plan: Plan, swizzle: str) -> None:
             raise LeafTypeError(f"a block with {what} in CATLASS's text", "what BasicMatmulTla computes", fix)
 
 
-def _dsl(plan: Plan, schedule: Schedule, _programs: Callable[[], Sequence[Program]], name: str) -> str:
+def _dsl(plan: Plan, schedule: Schedule, name: str) -> str:
     """The program of a block in CATLASS's DSL. Raises what MatmulBlock.text raises."""
     given, _bracket, _arguments = schedule.swizzle.partition("[")
     swizzle = BlockSwizzle(
@@ -461,4 +461,4 @@ def text_of(
     ):
         if there:
             raise LeafTypeError(f"{what} in {language}", "in ascendc", "write text('ascendc')")
-    return _OF_ANY_SIZE[language](plan, schedule, programs, name)
+    return _OF_ANY_SIZE[language](plan, schedule, name)

@@ -15,6 +15,7 @@ from ...core.ints import IntLike, Leaf, known
 from ...core.layout import Layout, require_origin
 from ...core.leaf_arithmetic import ceil_div, plus
 from ...symbolic.symint import SymInt
+from ...tensors.make_tensor import MakeTensor
 from ...tensors.tensor import Tensor
 
 
@@ -22,6 +23,11 @@ def plain(n: IntLike) -> Leaf:
     """An integer as a plain one where it is known, as it stands where it is not."""
     value = known(n)
     return n if value is None else value
+
+
+def tensor_at(position: str, layout: Layout) -> Tensor:
+    """A tensor at a position, without a buffer: what transfers and products are planned from."""
+    return MakeTensor(None, layout, position=position)
 
 
 def offsets_in(layout: Layout, sizes: Sequence[int] | None = None, start: Sequence[int] | None = None) -> Any:
