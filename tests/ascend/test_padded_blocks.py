@@ -1,10 +1,12 @@
 """Blocks whose matrices vector cores lay out anew: against numpy, against what CATLASS's paddings have logged, and with
 faults, each of which is found."""
 
+import subprocess
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from catlass_examples import available, built
 from catlass_logs import LOGS
 
 from tla import LeafTypeError, MakeLayout, dims
@@ -12,9 +14,11 @@ from tla.ascend import (
     Ascend950,
     AtlasA2,
     ColumnMajor,
+    Copied,
     RowMajor,
     bf16,
     block,
+    check,
     float32,
     half,
     int8,
@@ -169,3 +173,23 @@ def test_what_is_not_padded_is_refused():
     assert made((32, 32, 32), {}).paddings is None
     assert made((32, 48, 32), {"A": "PADDING_NZ"}, a=bf16, b=bf16).check().holds
     assert made((32, 48, 32), {"A": "PADDING_ND"}, arch=Ascend950).check().holds
+
+
+@pytest.mark.skipif(available() is not None, reason=str(available()))
+def test_the_text_compiles_and_logs_what_the_programs_are(tmp_path):
+    """Both sides of the kernel, compiled by CATLASS's host stubs: what a core logs is checked like any other's."""
+    given = made((21, 32, 70), {"A": "PADDING_NZ"}, a=float32, b=float32)
+    call = ", ".join(f"reinterpret_cast<uint8_t *>({t.address:#x}ull)" for t in given.tensors.values())
+    text = "#ifndef __global__\n#define __global__\n#endif\n" + given.text()
+    text += f"int main() {{ tla_log::block_index() = 0; kernel_main({call}); }}"
+    for side, result in (("AIV", None), ("AIC", given.result(given.schedule.table[0]))):
+        told = "".join(
+            f"#undef ASCEND_IS_{x}\n#define ASCEND_IS_{x} constexpr ({int(x == side)})\n" for x in ("AIC", "AIV")
+        )
+        lines = subprocess.run(
+            [built(told + text, "AtlasA2", tmp_path, side, side)], capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+        tiles = given.paddings.matrices[0].tiles(given.paddings.room["PADDING_NZ"], 0, given.paddings.count)
+        results = [result] if result else [Copied("WA", "A", tuple(tiles))]
+        report = check(lines, given.tensors, results)
+        assert report.holds, (side, str(report))
