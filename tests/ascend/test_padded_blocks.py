@@ -152,6 +152,7 @@ def test_as_a_kernel():
 def test_what_is_not_padded_is_refused():
     for match, problem, padding, more in (
         ("one of PADDING_ND, PADDING_NZ", (32, 32, 32), {"A": "PADDING_BLOCK"}, {}),
+        ("one of PADDING_ND, PADDING_NZ", (32, 32, 32), {"A": ["PADDING_ND"]}, {}),
         ("a way for A, for B, or for both", (32, 32, 32), {"C": "PADDING_ND"}, {}),
         ("a way for A, for B, or for both", (32, 32, 32), "PADDING_ND", {}),
         ("A of the tag zN", (32, 32, 32), {"A": "PADDING_ND"}, {"a": (half, zN)}),

@@ -97,7 +97,7 @@ class Padded(NamedTuple):
 def padded(name: str, x: Operand, way: str) -> Padded:
     """A matrix of rows, or of columns, with what a way of padding makes of it; LeafTypeError for others."""
     fix = f"leave out padding={{{name!r}: ...}}"
-    if way not in WAYS:
+    if not isinstance(way, str) or way not in WAYS:
         raise LeafTypeError(f"padding={{{name!r}: {way!r:.40}}}", f"one of {', '.join(WAYS)}", fix)
     if x.tag not in (RowMajor, ColumnMajor):
         raise LeafTypeError(f"{way} of {name} of the tag {x.tag}", "RowMajor or ColumnMajor", fix)
