@@ -340,7 +340,7 @@ def _load_3d(
 ) -> tuple[str, dict[str, int], str]:
     found = {f: int(v) for f, v in fields.items() if f != "struct"}
     told = (x for x in record.get("types", []) if isinstance(x, dict) and "isSetFMatrix" in x)
-    own = next(told, {"isSetFMatrix": found["l1H"] > 0})  # a config that is not spelled out: an image of no lines is none
+    own = next(told, {"isSetFMatrix": found["l1H"] > 0})  # not spelled out: an image of no lines is none
     image = {f: found[f] for f in ("l1H", "l1W")} if own["isSetFMatrix"] else dict(state.matrix)
     if image.get("l1H") == found["filterW"] == found["filterH"] == found["strideW"] == found["strideH"] == 1:
         return "LoadData3D", _of_one_row(found, image["l1W"]), ""

@@ -96,7 +96,7 @@ class Values(Machine):
             memory[places.cells + k] = float("nan")
         memory[places.cells] = values
 
-    def _computed(self, i: VectorInstruction, sources: list[Places], _shape: tuple[int, ...]) -> Any:
+    def _computed(self, i: VectorInstruction, sources: list[Places], shape: tuple[int, ...]) -> Any:
         made = i.computed([self.read(x) for x in sources], i.scalar or 0.0)
         return made if self.exact else _as_held(made, dtype_of(i.elements[0]))
 
