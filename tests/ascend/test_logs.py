@@ -110,3 +110,21 @@ def test_what_begins_inside_of_an_image_is_moved_from_there():
     for wrong in ({"filterConfig": 0x10101010102}, {}):
         with pytest.raises(LeafTypeError, match="LoadData3DParamsV2Pro with filterConfig"):
             read_log([json.dumps({"call": "LoadData", "args": [at(2), at(1), {**fields, **wrong}]})], "AtlasA2", [])
+
+
+@pytest.mark.parametrize(("told", "wide"), [("AscendC::IsResetLoad3dConfig", 64), ({"isSetFMatrix": 1}, 48)])
+def test_a_config_that_a_log_does_not_spell_out_is_told_by_the_image(told, wide):
+    """A LoadData3D of an image of no lines is of that of SetFmatrix, where its config is not there to say so."""
+    fields = dict.fromkeys(
+        ("kStartPt", "mStartPt", "enTranspose", "fMatrixCtrl", *(f"padList[{i}]" for i in range(4))), 0
+    )
+    fields |= dict.fromkeys(("strideW", "strideH", "filterW", "filterH", "dilationFilterW", "dilationFilterH"), 1)
+    image = {"l1H": 0, "l1W": 0} if isinstance(told, str) else {"l1H": 1, "l1W": wide}
+    fields |= {"struct": "AscendC::LoadData3DParamsV2<float>", "channelSize": 32, "kExtension": 32, "mExtension": 24}
+    ends = [{"type": "float", "position": p, "address": 0} for p in (2, 1)]
+    lines = [
+        {"call": "SetFmatrix", "args": [1, 64]},
+        {"call": "LoadData", "types": ["float", told], "args": [*ends, {**fields, **image}]},
+    ]
+    (move,) = read_log(map(json.dumps, lines), "AtlasA2", []).body
+    assert move.instruction.parameters["l1W"] == wide

@@ -146,8 +146,12 @@ def test_volumes_and_their_filters_move_as_their_layouts_say(arch, seed):
 
     window = Conv2d((rng.randint(1, 3), rng.randint(1, 3)), padding=tuple(rng.randint(0, 1) for _ in range(4)))
     (kh, kw), (left, _, top, _) = window.kernel, window.padding
-    ho, wo = window.places(sizes[3:5])
     _, depth, blocks, high, wide, c0 = sizes
+    if kh > high + top + window.padding[3] or kw > wide + left + window.padding[1]:
+        with pytest.raises(RangeError, match="a window of"):
+            window.places((high, wide))
+        return
+    ho, wo = window.places((high, wide))
     columns = at(MakeLayout[half, zZ if arch == "AtlasA2" else zN](ho * wo, depth * blocks * kh * kw * c0), "L0A")
     pairs = []
     for point, column in coordinates(columns):
@@ -158,6 +162,16 @@ def test_volumes_and_their_filters_move_as_their_layouts_say(arch, seed):
         inside = 0 <= y < high and 0 <= x < wide
         pairs.append(((point, column), (0, *divmod(block, blocks), y, x, c) if inside else None))
     require_moved(transfer(image, columns, arch, element=half, conv=window), image, columns, pairs)
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_a_window_that_is_larger_than_the_image_is_refused_and_the_fix_works(arch):
+    image = at(MakeLayout[half, NDC1HWC0](1, 1, 1, 2, 5), "L1")
+    columns = at(MakeLayout[half, zZ if arch == "AtlasA2" else zN](4, 3 * 2 * 16), "L0A")
+    for refused in (Conv2d((3, 2)), Conv2d((2, 2), dilation=(2, 1)), Conv2d((1, 8), padding=(1, 1, 0, 0))):
+        with pytest.raises(RangeError, match=r"a window of \d along the (height|width) of"):
+            transfer(image, columns, arch, element=half, conv=refused)
+    assert transfer(image, columns, arch, element=half, conv=Conv2d((3, 2), padding=(0, 0, 1, 0)))
 
 
 @pytest.mark.parametrize("arch", ARCHS)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from ascend_blocks import EXAMPLES, example, numbers, problem_of
 
-from tla import MakeTensor, dims, parse
-from tla.ascend import Ascend950, ColumnMajor, Loop, block, conv_block, densify, fp8_e4m3, half, int8, int32
-from tla.ascend.programs import Move, Multiply, SetFlag, WaitFlag
+from tla import MakeTensor, dim, dims, parse
+from tla.ascend import Ascend950, ColumnMajor, Loop, When, block, conv_block, densify, fp8_e4m3, half, int8, int32
+from tla.ascend.programs import Move, Multiply, Part, SetFlag, WaitFlag
 from tla.ascend.programs.trace import events
 from tla.core.errors import LeafTypeError, RangeError, RankError
 from tla.kernels import AscendKernel, kernel
@@ -230,3 +230,28 @@ def test_a_core_that_there_is_not_is_refused(core):
     for made in (block((30, 60, 70), *TILES), conv_block((1, 16, 1, 6, 6), (16, 1, 3, 3), (4, 4, 16))):
         with pytest.raises(RangeError, match=f"check of core {core}"):
             made.check(core)
+
+
+@pytest.mark.parametrize(("event", "memory"), some([("MTE2_MTE1", "L1"), ("MTE1_M", "L0A")], 2))
+def test_a_race_of_a_block_of_any_size_is_a_value(event, memory):
+    """Without a wait two pipes meet at a stage: which, where and in which direction is told, for all sizes."""
+    made = block((40, 40, dim("K")), *TILES)
+
+    def without(body):
+        for s in body:
+            if isinstance(s, (Loop, When, Part)):
+                parts = {name: tuple(without(getattr(s, name))) for name in ("body", "otherwise") if hasattr(s, name)}
+                yield s._replace(**parts)
+            elif not (isinstance(s, WaitFlag) and s.event == event):
+                yield s
+
+    wrong = dataclasses.replace(made)
+    changed = dataclasses.replace(made.program, body=tuple(without(made.program.body)))
+    wrong.__dict__["_written"] = changed, made.conditions
+    report = AscendKernel(wrong).check()
+    race = next(r for r in report.races if r.memory == memory)
+    first, then = event.split("_")
+    assert (str(race.before).split()[0], str(race.after).split()[0]) == (first, then)
+    assert (race.written, race.writes) == (True, False)
+    assert not report.holds
+    assert f"which the pipe {first}" in str(race)

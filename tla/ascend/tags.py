@@ -29,6 +29,33 @@ from ..core.questions import at_most, divides
 from ..core.strides import Shape, Stride
 from .element import as_element
 
+__all__ = [
+    "CI1KHKWCOCI0",
+    "KDC1KHKWN1N0C0",
+    "L0C",
+    "NC1HWC0",
+    "NDC1HWC0",
+    "ColumnMajor",
+    "MxScaleColumnMajorA",
+    "MxScaleColumnMajorB",
+    "MxScaleRowMajorA",
+    "MxScaleRowMajorB",
+    "MxScalenN",
+    "MxScalezZ",
+    "PaddingColumnMajor",
+    "PaddingRowMajor",
+    "RowMajor",
+    "Tag",
+    "Tagged",
+    "VectorLayout",
+    "Weight4BitnZ",
+    "nN",
+    "nZ",
+    "zN",
+    "zNUnAlign",
+    "zZ",
+]
+
 #: What C++'s tags have under another name, and how it is written here.
 INSTEAD = {
     "Capacity": "tag.capacity",

@@ -116,7 +116,7 @@ class AscendKernel:
         Returns   a Report, as Kernel.check gives: `.races` are pairs of instructions that no flag orders; `.bounds`
                   what is touched outside, flags that are not set and waited for in turn, and elements that are not
                   their sum; `.conflicts` has the sectors of global memory; `.resources` each memory of a core. A block
-                  of any size is proved for all sizes, as the `.notes` say; its races are told in words, among `.bounds`
+                  of any size is proved for all sizes, as the `.notes` say; a line of it counts the statements of a block
 
         >>> from tla.ascend import block
         >>> from tla.kernels import AscendKernel
@@ -137,8 +137,12 @@ class AscendKernel:
             made = self.block.check()
             notes = (*made.proved, *(f"where {c}" for c in made.conditions))
             return _report([_Core("a core", made)], (), self._used, 0, None if made.holds else "findings", notes)
-        reports = [_Core(f"core {i}", self.block.check(i)) for i in range(self._cores)]
-        return _report(reports, _counted(self.block.programs), self._used, self._blocks, "sizes that are given", ())
+        before = self.block.paddings if isinstance(self.block, MatmulBlock) else None
+        reports = [_Core(f"vector core {i}", r) for i, r in enumerate(before.reports() if before else ())]
+        reports += [_Core(f"core {i}", self.block.check(i)) for i in range(self._cores)]
+        every = (*(before.programs if before else ()), *self.block.programs)
+        counted = _counted(zip((x.name for x in reports), every))
+        return _report(reports, counted, self._used, self._blocks, "sizes that are given", ())
 
     def source(self, target: str, *, name: str = "kernel_main") -> Source:
         """The whole kernel as text, with what its launch needs.
@@ -251,14 +255,14 @@ def _report(
     return Report(races, refused, counted, used, (), (), blocks, 0, unproved=unproved, notes=tuple(every))
 
 
-def _counted(programs: Iterable[Program]) -> tuple[Counted, ...]:
-    """The accesses of global memory, those of a part of the program together: how many sectors they touch, and how many
-    so many bytes need."""
+def _counted(programs: Iterable[tuple[str, Program]]) -> tuple[Counted, ...]:
+    """The accesses of global memory by the programs of cores with their names, those of a part together: how many
+    sectors they touch, and how many so many bytes need."""
     found: dict[tuple[str, bool], Counted] = {}
-    for number, program in enumerate(programs):
+    for core, program in programs:
         for event in events(program):
             for writes, bits, offsets in _in_global(event.statement, program):
-                line = Line(f"core {number}", event.index)
+                line = Line(core, event.index)
                 row = found.get((event.part, writes), Counted(line, "global memory", writes, bits, 0, 0, 0, 1))
                 sectors, least = _sectors(offsets, bits)
                 found[event.part, writes] = row._replace(

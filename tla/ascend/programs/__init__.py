@@ -1,5 +1,6 @@
 """Programs of one core, checked and executed; blocks of matrix products; what kernels of others have logged."""
 
+from . import statements
 from .any_matmul import AnyMatmulBlock
 from .check import check
 from .convolution import ConvolutionBlocks
@@ -12,49 +13,24 @@ from .origins import Term
 from .planning import Planned, Tried, plan
 from .results import Computed, Copied, Finding, Product, Report
 from .sparse import densify
-from .statements import (
-    Assign,
-    Buffer,
-    Compute,
-    Fill,
-    Move,
-    Multiply,
-    Part,
-    PipeBarrier,
-    Program,
-    SetAtomic,
-    SetFlag,
-    WaitFlag,
-)
+from .statements import *  # noqa: F403  # all its names
 
 __all__ = [
     "AnyMatmulBlock",
-    "Assign",
-    "Buffer",
-    "Compute",
     "Computed",
     "ConvolutionBlocks",
     "Copied",
     "Estimate",
-    "Fill",
     "Finding",
     "MatmulBlock",
     "MmadInstruction",
-    "Move",
-    "Multiply",
-    "Part",
-    "PipeBarrier",
     "Planned",
     "Product",
-    "Program",
     "Rates",
     "Report",
-    "SetAtomic",
-    "SetFlag",
     "Span",
     "Term",
     "Tried",
-    "WaitFlag",
     "Work",
     "block",
     "check",
@@ -63,3 +39,4 @@ __all__ = [
     "mmad",
     "plan",
 ]
+__all__ += statements.__all__

@@ -25,8 +25,8 @@ from .any_text import ascendc
 from .block import Plan
 from .check import FEW_FRACTALS, check_program
 from .dsl import dsl
-from .matmul import MatmulBlock, both, executed, tensors_of
-from .results import Report
+from .matmul import MatmulBlock, executed, tensors_of
+from .results import Report, together
 from .statements import Buffer, Program
 from .text import catlass_of, require_language
 from .values import numbers_of
@@ -161,7 +161,7 @@ class AnyMatmulBlock:
         proof = prove_order(self.program, [*self._kinds()], self._tiles())
         told = [self._known(sizes) for sizes in self._classes()]
         reports = [self._checked(b) for b in told if b is not None] if not proof.findings else []
-        report = functools.reduce(both, reports) if reports else Report((), (), {})
+        report = together(reports)
         if not (reports or proof.findings):
             raise Unproven(
                 f"a block of ({', '.join(map(str, self.problem))})",
@@ -182,7 +182,7 @@ class AnyMatmulBlock:
     def _checked(self, b: MatmulBlock) -> Report:
         """The report of the program for one problem."""
         made = ((*self.program_at(b, core), b.result(blocks)) for core, blocks in enumerate(b.schedule.table))
-        return functools.reduce(both, (check_program(program, [result], values) for program, values, result in made))
+        return together(check_program(program, [result], values) for program, values, result in made)
 
     def _known(self, sizes: tuple[int, int, int]) -> MatmulBlock | None:
         """The block of a problem; None where facts of names do not allow it."""

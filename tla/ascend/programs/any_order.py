@@ -30,6 +30,7 @@ from ...symbolic.conditions import Condition
 from ...symbolic.symint import SymInt, wrap
 from ..transfers.steps import Loop, When, value_at
 from .check import FEW_FRACTALS
+from .memory import Touched
 from .queues import unit_flag
 from .results import Finding
 from .statements import Assign, Buffer, Move, Multiply, Part, PipeBarrier, Program, SetFlag, WaitFlag, walk
@@ -46,6 +47,8 @@ class Access(NamedTuple):
 
 
 Known = frozenset[Access]
+#: The pipe, the buffer, and whether it writes: who does an access, whichever stage it is of.
+Doer = tuple[str, str, bool]
 
 
 class State(NamedTuple):
@@ -63,8 +66,9 @@ START = State(frozenset(), (frozenset(),) * len(PIPES), (), frozenset())
 class Order:
     """A state while statements change it, and what is found to be wrong."""
 
-    def __init__(self, program: Program, state: State = START) -> None:
-        self._program = program
+    def __init__(self, program: Program, state: State = START, last: dict[Doer, Event] | None = None) -> None:
+        """last: what did each access last, in this and earlier parts of a program."""
+        self._program, self._last = program, {} if last is None else last
         self.made, self.handed = set(state.made), set(state.handed)
         self.pipes = {pipe: set(known) for pipe, known in zip(PIPES, state.pipes)}
         self.flags = {key: set(known) for key, known in state.flags}
@@ -98,10 +102,9 @@ class Order:
     def _own(self, pipe: str) -> set[Access]:
         return {a for a in self.made if a.pipe == pipe}
 
-    def _wrong(self, kind: str, what: str, event: Event) -> None:
-        finding = Finding(kind, what, event)
+    def _wrong(self, kind: str, what: str, event: Event, between: Touched | None = None) -> None:
         if all(f.what != what for f in self.findings):
-            self.findings.append(finding)
+            self.findings.append(Finding(kind, what, event, between))
 
     def _set(self, event: Event, s: SetFlag) -> None:
         key, first = (s.event, s.id), ends_of(s.event)[0]
@@ -127,19 +130,24 @@ class Order:
                 self._hand_over(event, access)
             for other in self.made:
                 if (other.buffer, other.stage) == (access.buffer, access.stage) and (other.writes or access.writes):
-                    self._meet(event, other)
+                    self._meet(event, other, access.writes)
         for access in local:
+            self._last[access.pipe, access.buffer, access.writes] = event
             for done in (*self.pipes.values(), *self.flags.values()):
                 done.discard(access)
             self.made.add(access)
 
     def _stage(self, name: str, at: int) -> tuple[str, int]:
         buffer = self._program.buffers[name]
-        if buffer.position == "GM" or len(modes_of(buffer.layout.shape)) < 3:
-            return name, 0
-        return name, int(at) // int(modes_of(buffer.layout.stride)[2])
+        apart = 0 if buffer.position == "GM" else self._elements(buffer)
+        return name, int(at) // apart if apart else 0
 
-    def _meet(self, event: Event, other: Access) -> None:
+    def _elements(self, buffer: Buffer) -> int:
+        """The elements from one stage of a buffer to the next; 0 where it has but one."""
+        strides = modes_of(buffer.layout.stride)
+        return int(strides[2]) if len(strides) > 2 else 0
+
+    def _meet(self, event: Event, other: Access, writes: bool) -> None:
         """Require that what touched the same stage is known to be done, where its pipe does not keep the order."""
         pipe = event.pipe
         if other in self.pipes[pipe] or (other.pipe == pipe and pipe not in ("M", "MTE2", "MTE3")):
@@ -147,7 +155,11 @@ class Order:
         if other.pipe == pipe == "M" and not self._few(event):
             return
         what = f"{event.part or 'Mmad'} may not wait for what {other.pipe} does to {other.buffer}, stage {other.stage}"
-        self._wrong("pipe" if other.pipe == pipe else "order", what, event)
+        first, buffer = self._last[other.pipe, other.buffer, other.writes], self._program.buffers[other.buffer]
+        byte = buffer.address + other.stage * self._elements(buffer) * buffer.element.bits // 8
+        same = other.pipe == pipe
+        between = Touched(first, event, buffer.position, byte, same, other.writes, writes)
+        self._wrong("pipe" if same else "order", what, event, between)
 
     def _few(self, event: Event) -> bool:
         p = event.statement.instruction.parameters
@@ -323,6 +335,7 @@ class _Walk:
         at = body.index(self.loop)
         self.before, self.after, self.tiles = body[:at], body[at + 1 :], tiles
         self.rings = Rings.of(self.loop.body, program.buffers)
+        self._last: dict[Doer, Event] = {}
         (self.inner,) = (s for s in self.loop.body if isinstance(s, Loop))
 
     def _values(self, sizes: Mapping[str, int], stages: Iterable[tuple[str, int]] = ()) -> dict[str, int]:
@@ -346,13 +359,13 @@ class _Walk:
 
     def block(self, at: _At, sizes: Mapping[str, int]) -> tuple[list[Finding], _At]:
         """Take a block of these sizes that begins in a state: what is wrong there, and the state behind it."""
-        order, values = Order(self.program, at[0]), self._values(sizes, at[1])
+        order, values = Order(self.program, at[0], self._last), self._values(sizes, at[1])
         order.take(of_body(self.program, self.loop.body, values))
         return order.findings, self._at(order, values)
 
     def end(self, at: _At) -> list[Finding]:
         """Take what stands behind the last block: what is wrong there."""
-        order = Order(self.program, at[0])
+        order = Order(self.program, at[0], self._last)
         order.take(of_body(self.program, self.after, {}))
         return [
             *order.findings,
@@ -367,7 +380,8 @@ class _Walk:
         of fewer does.
         """
         most = next(t for t in range(self.tiles.most, 0, -1) if self.tiles.depths(t))
-        order, values = Order(self.program, at[0]), self._values({**sizes, **self.tiles.depths(most)[-1]}, at[1])
+        state, depth = at[0], self.tiles.depths(most)[-1]
+        order, values = Order(self.program, state, self._last), self._values({**sizes, **depth}, at[1])
         body = self.loop.body
         order.take(of_body(self.program, body[: body.index(self.inner)], values))
         met: set[_At] = set()

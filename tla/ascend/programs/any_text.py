@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from ...core.element import Element
 from ...core.int_tuple import shown
 from ...symbolic.conditions import Condition
-from ...symbolic.symint import SymInt
 from ..transfers.instruction import c_text
-from ..transfers.steps import Loop, When
+from ..transfers.steps import text_of as step_lines
 from .block import Plan
 from .statements import Assign, Part, Program, walk
 from .text import global_tensor, memories, require_names, statement_text
@@ -48,38 +48,25 @@ def ascendc(plan: Plan, program: Program, conditions: Sequence[Condition], swizz
             *(f"    {line}" for line in memories(local, dict(plan.arch.sizes))),
             "    const int64_t core = AscendC::GetBlockIdx(), cores = AscendC::GetBlockNum();",
             f"    int64_t {', '.join(own)};",
-            *(f"    {line}" for line in _lines(program.body, program, plan)),
+            *(f"    {line}" for line in _lines(program.body, plan.c.element)),
             "}",
             "",
         ]
     )
 
 
-def _lines(body: Iterable[Any], program: Program, plan: Plan) -> Iterator[str]:
-    """The lines of statements."""
-    for s in body:
+def _lines(body: Iterable[Any], added: Element) -> Iterator[str]:
+    """The lines of statements; added: the type of what is added in global memory."""
+
+    def one(s: Any) -> Iterator[str]:
         if isinstance(s, Assign):
-            yield f"{s.variable} = {_c(s.value)};"
+            yield f"{s.variable} = {_functions(c_text(s.value))};"
         elif isinstance(s, Part):
-            yield from _lines(s.body, program, plan)
-        elif isinstance(s, Loop):
-            i = s.variable
-            yield f"for (int64_t {i} = 0; {i} < {_c(s.turns)}; ++{i}) {{"
-            yield from (f"    {line}" for line in _lines(s.body, program, plan))
-            yield "}"
-        elif isinstance(s, When):
-            yield f"if ({_functions(s.condition.to_python().replace('//', '/'))}) {{"
-            yield from (f"    {line}" for line in _lines(s.body, program, plan))
-            yield from (
-                ["} else {", *(f"    {line}" for line in _lines(s.otherwise, program, plan))] if s.otherwise else []
-            )
-            yield "}"
+            yield from _lines(s.body, added)
         else:
-            yield _functions(statement_text(s, plan.c.element))
+            yield _functions(statement_text(s, added))
 
-
-def _c(n: Any) -> str:
-    return _functions(c_text(n)) if isinstance(n, SymInt) else str(n)
+    return step_lines(body, one, "int64_t", _functions)
 
 
 def _functions(text: str) -> str:

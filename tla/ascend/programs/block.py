@@ -17,7 +17,6 @@ from ...core import element as types
 from ...core.element import Element
 from ...core.errors import RangeError
 from ...core.layout import Layout, require_origin
-from ...tensors.make_tensor import MakeTensor
 from ...tensors.tensor import Tensor
 from ...tensors.views import GetTile
 from ..architecture import Architecture
@@ -25,6 +24,7 @@ from ..schedules import Block
 from ..tags import L0C, ColumnMajor, RowMajor, Tag, VectorLayout, nZ, zN, zZ
 from ..transfers import transfer
 from ..transfers.instruction import TransferInstruction
+from ..transfers.side import tensor_at
 from ..transfers.sparse import STORED
 from .check import FEW_FRACTALS
 from .mmad import MX_PAIR, MmadInstruction, mmad
@@ -82,6 +82,7 @@ class Plan:
     scales: bool = False
     sparse: bool = False
     split: str | None = None
+    padded: tuple[str, ...] = ()
 
     @functools.cached_property
     def l1_layouts(self) -> tuple[Layout, Layout]:
@@ -95,6 +96,10 @@ class Plan:
         """The problem, (m, n, k), by the matrices A and C."""
         (_, k), (m, n) = (require_origin("a matrix", x.layout) for x in (self.a, self.c))
         return m, n, k
+
+    def source(self, which: str) -> str:
+        """The name of the tensor that A or B is read from: WA of an A that vector cores have laid out anew."""
+        return f"W{which}" if which in self.padded else which
 
     def held(self, which: str, rows: Any, columns: Any) -> tuple[Any, Any]:
         """The size, or the place, of a tile of A or B in what is stored: of a sparse B half of the rows."""
@@ -135,16 +140,16 @@ class Plan:
     def memory(self, name: str) -> Tensor:
         """A buffer of the core as a tensor."""
         buffer = self.buffers[name]
-        return MakeTensor(None, buffer.layout, position=buffer.position)
+        return tensor_at(buffer.position, buffer.layout)
 
     def _gm(self, x: Operand) -> Tensor:
-        return MakeTensor(None, x.layout, position="GM")
+        return tensor_at("GM", x.layout)
 
     def load(self, which: str, start: tuple[int, int], sizes: tuple[int, int]) -> tuple[TransferInstruction, ...]:
         """The instructions that move a tile of A or B from global memory to L1."""
         x, layout = (self.a, self.l1_layouts[0]) if which == "A" else (self.b, self.l1_layouts[1])
         src = GetTile(self._gm(x), self.held(which, *start), self.held(which, *sizes))
-        return self.move(src, MakeTensor(None, layout, position="L1"), x.element)
+        return self.move(src, tensor_at("L1", layout), x.element)
 
     def load_l0(
         self, which: str, start: tuple[int, int], sizes: tuple[int, int]
@@ -152,15 +157,15 @@ class Plan:
         """The instructions that move a part of a tile from L1 to L0, and the tensor there."""
         x, layout = (self.a, self.l1_layouts[0]) if which == "A" else (self.b, self.l1_layouts[1])
         start, sizes = self.held(which, *start), self.held(which, *sizes)
-        dst = MakeTensor(None, self._l0_layout(which, sizes), position=f"L0{which}")
-        src = GetTile(MakeTensor(None, layout, position="L1"), start, sizes)
+        dst = tensor_at(f"L0{which}", self._l0_layout(which, sizes))
+        src = GetTile(tensor_at("L1", layout), start, sizes)
         return self.move(src, dst, x.element, **self._index(which, start, sizes)), dst
 
     def _index(self, which: str, start: tuple[Any, Any], sizes: tuple[Any, Any]) -> dict[str, Tensor]:
         """The index of a part of a sparse B in L1, as an option of its transfer to L0B."""
         if which == "A" or not self.sparse:
             return {}
-        whole = MakeTensor(None, self.buffers["l1Index0"].layout, position="L1")
+        whole = tensor_at("L1", self.buffers["l1Index0"].layout)
         return {"index": GetTile(whole, (start[0] // STORED, start[1]), (sizes[0] // STORED, sizes[1]))}
 
     def _l0_layout(self, which: str, sizes: tuple[int, int]) -> Layout:
@@ -174,9 +179,7 @@ class Plan:
 
     def load_bias(self, start: int, n: int) -> tuple[TransferInstruction, ...]:
         """The instructions that move n biases from global memory to L1."""
-        whole = MakeTensor(
-            None, VectorLayout.MakeLayout(self.total, require_origin("C", self.c.layout)[1]), position="GM"
-        )
+        whole = tensor_at("GM", VectorLayout.MakeLayout(self.total, require_origin("C", self.c.layout)[1]))
         return self.move(GetTile(whole, (start,), (n,)), self.memory("l1Bias"), self.total)
 
     def load_bt(self, n: int) -> tuple[TransferInstruction, ...]:
@@ -188,10 +191,10 @@ class Plan:
     ) -> tuple[TransferInstruction, ...]:
         """The instructions that move the accumulators of a block to global memory; rows: those that were multiplied."""
         m, n = sizes
-        src = MakeTensor(None, L0C(self.rows(m) if rows is None else rows, n).layout, position="L0C")
+        src = tensor_at("L0C", L0C(self.rows(m) if rows is None else rows, n).layout)
         dst, more = GetTile(self._gm(self.c), start, sizes), {}
         if self.split is not None:
-            dst, more = MakeTensor(None, in_ub(self, m, n), position="UB"), {"split": self.split}
+            dst, more = tensor_at("UB", in_ub(self, m, n)), {"split": self.split}
         made = self.move(src, dst, self.c.element, accumulator=self.total, quant=self.quant, relu=self.relu, **more)
         return tuple(self._told(i) for i in made)
 
@@ -315,7 +318,7 @@ class Core:
             flag = stage + (self.plan.tiling.stages["L1"] if which == "B" else 0)
             name = f"l1{which}{stage}"
             yield WaitFlag("MTE1_MTE2", flag)
-            yield _part(f"{which} to L1", name, which, self._load(which, start, sizes))
+            yield _part(f"{which} to L1", name, self.plan.source(which), self._load(which, start, sizes))
             if self.plan.scales:
                 yield from self._fill_scales(which, stage, (row, m) if which == "A" else (column, n), (k, size))
             if self.plan.sparse and which == "B":
@@ -380,7 +383,7 @@ class Core:
     def _made(self, rows: int, n: int, deep: int, first: bool, unit: int) -> MmadInstruction:
         plan = self.plan
         a, b = self._load_l0("A", (0, 0), (rows, deep))[1], self._load_l0("B", (0, 0), (deep, n))[1]
-        c, elements = MakeTensor(None, L0C(rows, n).layout, position="L0C"), (plan.a.element, plan.b.element)
+        c, elements = tensor_at("L0C", L0C(rows, n).layout), (plan.a.element, plan.b.element)
         bias = plan.memory("bt") if plan.bias and first else None
         bias = GetTile(bias, (0,), (n,)) if bias is not None else None
         more: dict[str, Any] = {"init": first, "bias": bias, "unit_flag": unit, "scaled": plan.scales}

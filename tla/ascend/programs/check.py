@@ -15,6 +15,7 @@ from ...core.ints import leaf
 from ...core.layout import Layout, require_origin
 from ..architecture import AtlasA2
 from ..element import as_element
+from ..transfers.side import offsets_in
 from .logs import read_log
 from .memory import Ledger, Memories, Reach, Touched, reach_of
 from .origins import POISON, ZERO, Origins, Term, joined
@@ -124,7 +125,7 @@ def check_program(program: Program, results: Sequence[Product | Copied], values:
             origins.fill(name)
     for r in results:
         if isinstance(r, Product) and r.adds:
-            origins.clear(r.c)
+            origins.empty(r.c)
     found, notes, count = _in_order(program, memories, values, origins.run)
     elements = sum(_compare(r, origins, program, found) for r in results)
     for name, buffer in program.buffers.items():
@@ -238,7 +239,7 @@ class _Findings:
 
 def _require_names(program: Program, results: Iterable[Product | Copied]) -> None:
     for r in results:
-        for name in (r.c, r.a, r.b, r.bias, r.sparse, *(r.scales or ())) if isinstance(r, Product) else r:
+        for name in (r.c, r.a, r.b, r.bias, r.sparse, *(r.scales or ())) if isinstance(r, Product) else r[:2]:
             if name is not None and name not in program.buffers:
                 known = ", ".join(program.buffers)
                 raise LeafTypeError(
@@ -337,11 +338,12 @@ def _compare(result: Product | Copied, origins: Origins, program: Program, found
 
     name = result.c if isinstance(result, Product) else result.dst
     buffer = program.buffers[name]
-    valid = tuple(map(int, require_origin("a tensor", buffer.layout)))
-    at = np.broadcast_to(buffer.layout(*np.ogrid[tuple(slice(n) for n in valid)]), valid)
+    at = offsets_in(buffer.layout)
     held = origins.read(origins.memories.places(name, at, buffer.element.bits))
     wanted = (
-        _product(result, origins, valid) if isinstance(result, Product) else _copied(result, origins, program, valid)
+        _product(result, origins, at.shape)
+        if isinstance(result, Product)
+        else _copied(result, origins, program, at.shape)
     )
     wrong = held != np.broadcast_to(wanted, held.shape)
     if wrong.any():
@@ -349,7 +351,7 @@ def _compare(result: Product | Copied, origins: Origins, program: Program, found
         index, more = ", ".join(map(str, coord)), int(wrong.sum()) - 1
         what = f"{name}[{index}] is {origins.told(int(held[coord]))}, not {origins.told(int(wanted[coord]))}"
         found.add(Finding("value", what + (f", and {more} more elements are wrong" if more else "")))
-    return int(np.prod(valid))
+    return int(at.size)
 
 
 def _product(p: Product, origins: Origins, sizes: tuple[int, ...]) -> npt.NDArray[Any]:
@@ -381,18 +383,21 @@ def _copied(c: Copied, origins: Origins, program: Program, sizes: tuple[int, ...
             "as many elements",
             "give the tile that is copied",
         )
-    at = np.broadcast_to(buffer.layout(*np.ogrid[tuple(slice(n) for n in sizes)]), sizes)
+    at = offsets_in(buffer.layout, sizes)
     t = next(t for t in origins.tensors if t.name == c.src)
-    return t.first + at * (buffer.element.bits // origins.memories.bits)
+    every: npt.NDArray[Any] = t.first + at * (buffer.element.bits // origins.memories.bits)
+    if c.parts is None:
+        return every
+    wanted = np.full(sizes, POISON, np.int64)
+    for box in (tuple(slice(n, n + m) for n, m in zip(*part)) for part in c.parts):
+        wanted[box] = every[box]
+    return wanted
 
 
 def _own_cells(buffer: Buffer, memories: Memories) -> Any:
     """The cells of all that a tensor's layout has a place for, its padding too."""
-    import numpy as np
-
-    sizes = tuple(int(size(n)) for n in modes_of(buffer.layout.shape))
-    at = np.broadcast_to(buffer.layout(*np.ogrid[tuple(slice(n) for n in sizes)]), sizes)
-    return memories.places(buffer.name, at, buffer.element.bits).all()
+    sizes = [int(size(n)) for n in modes_of(buffer.layout.shape)]
+    return memories.places(buffer.name, offsets_in(buffer.layout, sizes), buffer.element.bits).all()
 
 
 def _stays(name: str, origins: Origins, made: bool, padding: bool, found: _Findings) -> None:

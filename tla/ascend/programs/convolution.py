@@ -13,10 +13,9 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...algebra.codomain import cosize
 from ...core import element as types
 from ...core.element import Element
 from ...core.errors import RangeError
@@ -24,7 +23,6 @@ from ...core.int_tuple import shown
 from ...core.ints import IntLike
 from ...core.layout import Layout
 from ...core.values import rounded
-from ...tensors.make_tensor import MakeTensor
 from ...tensors.tensor import Tensor
 from ...tensors.views import GetTile
 from ..architecture import Architecture
@@ -32,21 +30,19 @@ from ..element import dtype_of
 from ..schedules.convolutions import ConvolutionBlock
 from ..tags import KDC1KHKWN1N0C0, L0C, NDC1HWC0, VectorLayout, nZ, zN, zZ
 from ..transfers import Conv2d, transfer
+from ..transfers.side import tensor_at
 from .block import once, placed
 from .check import check_numbers
 from .convolution_numbers import C0, Window, blocked, definition, held, part_of
-from .matmul import both, of_cores
+from .matmul import of_cores
 from .mmad import mmad
-from .results import Report
-from .statements import FILLED, Buffer, Fill, Move, Multiply, Part, PipeBarrier, Program, SetFlag, WaitFlag
+from .results import Report, together
+from .statements import FILLED, Buffer, Fill, Move, Multiply, Part, PipeBarrier, Program, SetFlag, WaitFlag, in_gm
 from .text import of_programs
-from .values import execute_program, numbers_of
+from .values import execute_program, merged, numbers_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
-#: How far apart the tensors of a program begin in global memory [bytes].
-_APART = 1 << 40
 
 
 class Slice(NamedTuple):
@@ -103,8 +99,8 @@ class ConvolutionBlocks:
             "B": KDC1KHKWN1N0C0.MakeLayout(self.element, d.kernel * blocks * h.kernel * w.kernel, out, C0),
             "C": NDC1HWC0.MakeLayout(self.element, self.batch, d.places, out, h.places, w.places),
         }
-        found = [Buffer(name, "GM", self.element, x, i * _APART) for i, (name, x) in enumerate(layouts.items(), 1)]
-        found += [Buffer("bias", "GM", types.float, Layout((out * C0,), (1,)), 4 * _APART)] if self.bias else []
+        found = [in_gm(name, self.element, x) for name, x in layouts.items()]
+        found += [in_gm("bias", types.float, Layout((out * C0,), (1,)))] if self.bias else []
         return {b.name: b for b in found}
 
     @functools.cached_property
@@ -184,30 +180,40 @@ class ConvolutionBlocks:
 
     def _fill(self, box: _Box, part: Slice, stage: int) -> Iterator[Any]:
         """The image and the filters of a slice to a stage of L1."""
-        filters = self._filters(part.tap * -(-self.channels // C0) + part.channels, box.start[2], box.blocks)
-        image = [("A", self._image(box, part), stage)] if part.depth is not None else []
-        for name, moves, flag in (*image, ("B", filters, stage + self.stages)):
-            instructions = tuple(Move(f"l1{name}{stage}", name, i) for i in moves)
-            yield from _moved("MTE1_MTE2", flag, instructions, "MTE2_MTE1", f"{name} to L1")
+        _, _, to_l1 = self._once
+        filters = to_l1(part.tap * -(-self.channels // C0) + part.channels, box.start[2], box.blocks)
+        if part.depth is not None:
+            images = tuple(Move(f"l1A{stage}", "A", i) for i in self._image(box, part))
+            yield from _moved("MTE1_MTE2", stage, images, "MTE2_MTE1", "A to L1")
+        elif not self._fills_l0a:
+            zeros = _zeros(self.buffers[f"l1A{stage}"])
+            yield from _moved("MTE1_MTE2", stage, (zeros,), "MTE2_MTE1", "zeros to L1")
+        moves = tuple(Move(f"l1B{stage}", "B", i) for i in filters)
+        yield from _moved("MTE1_MTE2", stage + self.stages, moves, "MTE2_MTE1", "B to L1")
+
+    @property
+    def _fills_l0a(self) -> bool:
+        """Whether a slice of zeros is made in L0A, as CATLASS does; Ascend950 makes an image of zeros in L1."""
+        return "AtlasA" in self.arch.name
 
     def _multiply(self, box: _Box, stage: int, part: Slice, first: bool) -> Iterator[Any]:
         """A slice from L1 to L0, and multiplied."""
         tensors = {}
-        columns = self._columns(self._reaches(box), box.extents[0] * box.extents[1])
-        for name, made, flag in (("A", columns, stage), ("B", self._rows(box.blocks), stage + self.stages)):
+        to_l0a, to_l0b, _ = self._once
+        columns = to_l0a(self._reaches(box), box.extents[0] * box.extents[1])
+        for name, made, flag in (("A", columns, stage), ("B", to_l0b(box.blocks), stage + self.stages)):
             moves, tensors[name] = made
             yield WaitFlag("M_MTE1", flag)
-            if name == "A" and part.depth is None:
-                yield Part("zeros to L0", None, None, (_zeros(f"l0A{stage}", tensors["A"], self.element),))
+            if name == "A" and part.depth is None and self._fills_l0a:
+                tile = replace(self.buffers[f"l0A{stage}"], layout=tensors["A"].layout)
+                yield Part("zeros to L0", None, None, (_zeros(tile),))
                 continue
             instructions = tuple(Move(f"l0{name}{stage}", f"l1{name}{stage}", i) for i in moves)
             yield from _moved("MTE2_MTE1", flag, instructions, "MTE1_MTE2", f"{name} to L0")
         yield from (SetFlag("MTE1_M", 0), WaitFlag("MTE1_M", 0))
         (ho, wo, _), biased = box.extents, first and self.bias
-        c = MakeTensor(None, L0C(ho * wo, box.blocks * C0).layout, position="L0C")
-        table = (
-            MakeTensor(None, VectorLayout.MakeLayout(types.float, box.blocks * C0), position="Bias") if biased else None
-        )
+        c = tensor_at("L0C", L0C(ho * wo, box.blocks * C0).layout)
+        table = tensor_at("Bias", VectorLayout.MakeLayout(types.float, box.blocks * C0)) if biased else None
         made_ = mmad(tensors["A"], tensors["B"], c, self.arch, element=self.element, init=first, bias=table)
         yield Multiply("l0C", f"l0A{stage}", f"l0B{stage}", "bt" if biased else None, made_)
         yield PipeBarrier("M")
@@ -219,13 +225,13 @@ class ConvolutionBlocks:
         return tuple(transfer(src, dst, self.arch, element=self.element, **options))
 
     def _gm(self, name: str) -> Tensor:
-        return MakeTensor(None, self.tensors[name].layout, position="GM")
+        return tensor_at("GM", self.tensors[name].layout)
 
     def _reaches(self, box: _Box) -> tuple[tuple[int, int, int, int], ...]:
         return tuple(x.reach(s, n) for x, s, n in zip(self.windows[1:], box.start, box.extents))
 
     def _image_in_l1(self, high: int, wide: int) -> Tensor:
-        return MakeTensor(None, NDC1HWC0.MakeLayout(self.element, 1, 1, 1, high, wide), position="L1")
+        return tensor_at("L1", NDC1HWC0.MakeLayout(self.element, 1, 1, 1, high, wide))
 
     def _image(self, box: _Box, part: Slice) -> tuple[Any, ...]:
         (y, high, _, _), (x, wide, _, _) = self._reaches(box)
@@ -234,7 +240,7 @@ class ConvolutionBlocks:
 
     def _filters_in_l1(self, blocks: int) -> Tensor:
         places = self.windows[1].kernel * self.windows[2].kernel
-        return MakeTensor(None, KDC1KHKWN1N0C0.MakeLayout(self.element, places, blocks, C0), position="L1")
+        return tensor_at("L1", KDC1KHKWN1N0C0.MakeLayout(self.element, places, blocks, C0))
 
     def _filters_to_l1(self, part: int, channel: int, blocks: int) -> tuple[Any, ...]:
         places = self.windows[1].kernel * self.windows[2].kernel
@@ -242,16 +248,9 @@ class ConvolutionBlocks:
         return self._move(src, self._filters_in_l1(blocks))
 
     @functools.cached_property
-    def _columns(self) -> Callable[..., tuple[tuple[Any, ...], Tensor]]:
-        return once(self._window)
-
-    @functools.cached_property
-    def _rows(self) -> Callable[..., tuple[tuple[Any, ...], Tensor]]:
-        return once(self._filters_to_l0)
-
-    @functools.cached_property
-    def _filters(self) -> Callable[..., tuple[Any, ...]]:
-        return once(self._filters_to_l1)
+    def _once(self) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+        """The transfers to L0A, to L0B and of filters to L1, each planned once."""
+        return once(self._window), once(self._filters_to_l0), once(self._filters_to_l1)
 
     def _window(self, reaches: tuple[tuple[int, int, int, int], ...], points: int) -> tuple[tuple[Any, ...], Tensor]:
         (_, high, top, bottom), (_, wide, left, right) = reaches
@@ -260,30 +259,28 @@ class ConvolutionBlocks:
             (h.kernel, w.kernel), (h.stride, w.stride), (h.dilation, w.dilation), (left, right, top, bottom)
         )
         tag = zZ if "AtlasA" in self.arch.name else zN
-        dst = MakeTensor(None, tag.MakeLayout(self.element, points, h.kernel * w.kernel * C0), position="L0A")
+        dst = tensor_at("L0A", tag.MakeLayout(self.element, points, h.kernel * w.kernel * C0))
         return self._move(self._image_in_l1(high, wide), dst, conv=window), dst
 
     def _filters_to_l0(self, blocks: int) -> tuple[tuple[Any, ...], Tensor]:
         depth = self.windows[1].kernel * self.windows[2].kernel * C0
-        dst = MakeTensor(None, nZ.MakeLayout(self.element, depth, blocks * C0), position="L0B")
+        dst = tensor_at("L0B", nZ.MakeLayout(self.element, depth, blocks * C0))
         return self._move(self._filters_in_l1(blocks), dst), dst
 
     def _bias(self, box: _Box) -> tuple[Move, ...]:
         count = box.blocks * C0
-        dst = MakeTensor(None, VectorLayout.MakeLayout(types.float, count), position="L1")
+        dst = tensor_at("L1", VectorLayout.MakeLayout(types.float, count))
         made = transfer(GetTile(self._gm("bias"), (box.start[2],), (count,)), dst, self.arch, element=types.float)
         return tuple(Move("l1Bias", "bias", i) for i in made)
 
     def _bias_table(self, box: _Box) -> tuple[Move, ...]:
-        src, dst = (
-            MakeTensor(None, VectorLayout.MakeLayout(types.float, box.blocks * C0), position=p) for p in ("L1", "Bias")
-        )
+        src, dst = (tensor_at(p, VectorLayout.MakeLayout(types.float, box.blocks * C0)) for p in ("L1", "Bias"))
         return tuple(Move("bt", "l1Bias", i) for i in transfer(src, dst, self.arch, element=types.float))
 
     def _out(self, box: _Box) -> tuple[Move, ...]:
         (y, x, channel), (ho, wo, _) = box.start, box.extents
         dst = GetTile(self._gm("C"), (box.batch, box.depth, channel // C0, y, x, 0), (1, 1, box.blocks, ho, wo, C0))
-        src = MakeTensor(None, L0C(ho * wo, box.blocks * C0).layout, position="L0C")
+        src = tensor_at("L0C", L0C(ho * wo, box.blocks * C0).layout)
         return tuple(Move("C", "l0C", i) for i in self._move(src, dst))
 
     # ------------------------------------------------------------------------------------------------- uses
@@ -307,7 +304,7 @@ class ConvolutionBlocks:
             wanted, tensors = blocked(definition(*given, self.windows)), held(*given)
             for program, blocks in chosen:
                 reports.append(check_numbers(program, tensors, {"C": part_of(wanted, blocks, depths)}))
-        return functools.reduce(both, reports)
+        return together(reports)
 
     def execute(self, x: npt.NDArray[Any], w: npt.NDArray[Any], bias: npt.NDArray[Any] | None = None) -> Any:
         """Execute the programs of all cores on numpy arrays, in memories that hold nothing before.
@@ -337,8 +334,7 @@ class ConvolutionBlocks:
                 )
         result: Any = None
         for program in self.programs:
-            done = execute_program(program, held(x, w, bias)).get("C")
-            result = done if result is None else np.where(np.isnan(done), result, done)
+            result = merged(result, execute_program(program, held(x, w, bias)).get("C"))
         n, _, d, h, wide = self.result
         plain = np.moveaxis(result, 5, 3).reshape(n, d, -1, h, wide)[:, :, : self.filters]
         return rounded(np.moveaxis(plain, 2, 1), dtype_of(self.element))
@@ -382,10 +378,10 @@ class _Box(NamedTuple):
         return -(-self.extents[2] // C0)
 
 
-def _zeros(name: str, tile: Tensor, element: Element) -> Fill:
-    """The InitConstValue that makes a tile of L0A zeros."""
-    blocks = int(cosize(tile.layout)) * element.bits // (8 * FILLED["L0A"])
-    return Fill(name, 0, element, {"repeatTimes": 1, "blockNum": blocks, "dstGap": 0})
+def _zeros(tile: Buffer) -> Fill:
+    """The InitConstValue that makes a tile zeros."""
+    blocks = -(-tile.size // FILLED[tile.position])
+    return Fill(tile.name, 0, tile.element, {"repeatTimes": 1, "blockNum": blocks, "dstGap": 0})
 
 
 def _moved(waits: str, flag: int, moves: tuple[Any, ...], sets: str, what: str) -> Iterator[Any]:

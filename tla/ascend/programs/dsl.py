@@ -24,7 +24,7 @@ from ..tags import ColumnMajor, RowMajor
 from ..transfers.steps import Loop, When
 from .any_sizes import AnyCore
 from .block import Plan
-from .statements import Assign, Multiply, Part, PipeBarrier, SetFlag, WaitFlag
+from .statements import Assign, Multiply, Part, PipeBarrier, SetFlag, WaitFlag, walk
 
 #: An element type -> its name in the DSL; a pipe -> its name there.
 TYPES = {"half": "Float16", "bf16": "BFloat16", "float": "Float32"}
@@ -116,7 +116,7 @@ class _Lines:
 
     def flags(self, body: Iterable[Any]) -> Iterator[str]:
         """The lines that declare the flags, each with the two pipes that it joins."""
-        met = dict.fromkeys(key for s in _all(body) if isinstance(s, (SetFlag, WaitFlag)) for _, key in self._ids(s))
+        met = dict.fromkeys(key for s in walk(body) if isinstance(s, (SetFlag, WaitFlag)) for _, key in self._ids(s))
         for event, i in met:
             first, second = (f"tla.arch.{_PIPES.get(pipe, pipe)}" for pipe in event.split("_"))
             yield f'{_flag(event, i)} = tla.flag("{_flag(event, i)}", {first}, {second})'
@@ -231,13 +231,6 @@ class _Lines:
 
 def _flag(event: str, i: int) -> str:
     return f"{event}_{i}"
-
-
-def _all(body: Iterable[Any]) -> Iterator[Any]:
-    for s in body:
-        yield s
-        for name in ("body", "otherwise"):
-            yield from _all(getattr(s, name, ()))
 
 
 def _text(n: Any) -> str:

@@ -275,7 +275,12 @@ class Clock:
     """The statements of cores of a block over time."""
 
     def __init__(self, plan: Plan, rates: Rates) -> None:
-        for name, there in (("scales", plan.scales), ("sparse", plan.sparse), ("split", plan.split is not None)):
+        for name, there in (
+            ("scales", plan.scales),
+            ("sparse", plan.sparse),
+            ("split", plan.split),
+            ("padding", plan.padded),
+        ):
             if there:
                 what = f"a block without {name}=: no published rate says how long that takes"
                 raise LeafTypeError(f"an estimate of a block with {name}=", what, f"leave out {name}=")

@@ -29,20 +29,8 @@ from .trace import PIPES, VECTOR_PIPES, ends_of
 from .vector_logs import Operand, computation
 
 #: AscendC's TPosition by number: the memory that a local tensor lies in.
-_POSITIONS = {
-    1: "L1",
-    2: "L0A",
-    3: "L1",
-    4: "L0B",
-    5: "L1",
-    6: "Bias",
-    7: "L0C",
-    9: "UB",
-    10: "UB",
-    11: "UB",
-    13: "L1",
-    14: "FixBuf",
-}
+_POSITIONS = {1: "L1", 2: "L0A", 3: "L1", 4: "L0B", 5: "L1", 6: "Bias", 7: "L0C", 13: "L1", 14: "FixBuf"}
+_POSITIONS |= dict.fromkeys((9, 10, 11), "UB")
 
 #: C++'s names of element types.
 _ELEMENTS = {cpp.rpartition("::")[2]: getattr(types, name) for name, cpp in CPP_NAMES.items()} | {
@@ -351,7 +339,8 @@ def _load_3d(
     fields: Mapping[str, Any], state: _State, record: Mapping[str, Any], _ends: _Ends
 ) -> tuple[str, dict[str, int], str]:
     found = {f: int(v) for f, v in fields.items() if f != "struct"}
-    own = next((x for x in record.get("types", []) if isinstance(x, dict) and "isSetFMatrix" in x), {"isSetFMatrix": 1})
+    told = (x for x in record.get("types", []) if isinstance(x, dict) and "isSetFMatrix" in x)
+    own = next(told, {"isSetFMatrix": found["l1H"] > 0})  # not spelled out: an image of no lines is none
     image = {f: found[f] for f in ("l1H", "l1W")} if own["isSetFMatrix"] else dict(state.matrix)
     if image.get("l1H") == found["filterW"] == found["filterH"] == found["strideW"] == found["strideH"] == 1:
         return "LoadData3D", _of_one_row(found, image["l1W"]), ""

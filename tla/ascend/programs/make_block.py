@@ -26,6 +26,7 @@ from .any_sizes import NAMES
 from .block import L1_TAGS, Operand, Plan, Tiling
 from .matmul import MatmulBlock
 from .mmad import accumulator_of, require_sparse
+from .paddings import Padded, padded, paddings_of
 from .scales import require_scales
 from .sparse import require_sparse_tiles
 from .vector_cores import MOST_UB, require_split, require_whole_halves
@@ -55,6 +56,7 @@ def block(
     scales: bool = False,
     sparse: bool = False,
     split: str | None = None,
+    padding: Mapping[str, str] | None = None,
 ) -> Any:
     """A matrix product in blocks, as CATLASS's BlockMmadTla computes it: C = A @ B + bias.
 
@@ -76,6 +78,8 @@ def block(
     split          on Ascend950, over the unified buffers of vector cores, which move it to global memory: "SPLIT_M" or
                    "SPLIT_N" half of the rows, or of the columns, to each of two; "NO_SPLIT" all to one. stages={"UB": 2} of
                    them; None: C goes straight to global memory
+    padding        {"A": "PADDING_NZ", "B": "PADDING_ND"}: what vector cores lay out anew before, in a workspace that the
+                   kernel is given: PADDING_ND in rows of whole 512 bytes, PADDING_NZ in blocks (on AtlasA2 and AtlasA3)
     Returns        MatmulBlock; of sizes that are names AnyMatmulBlock, whose matrices have tags, and no slices of k
     Raises         LeafTypeError for types and tags that no instruction has; RangeError for tiles that do not fit, or
                    lie at no whole unit; Unproven for a transfer that is not proved to be right
@@ -100,7 +104,8 @@ def block(
         for name, given, shape in (("a", a, (m, k)), ("b", b, (k // 2 if sparse else k, n)), ("c", c, (m, n)))
     )
     _require_tiles(tiles, inner, max(16, int(left.element.C0), int(right.element.C0)))
-    _require_ways({"scales": scales, "sparse": sparse, "split": split is not None}, open_)
+    _require_ways({"scales": scales, "sparse": sparse, "split": split is not None, "padding": bool(padding)}, open_)
+    matrices, left, right = _padded(padding, left, right, options)
     if sparse:
         require_sparse((left.element, right.element), arch, k, bias)
         require_sparse_tiles(right.tag, (tiles[2], inner[2]))
@@ -118,20 +123,8 @@ def block(
     tiling = Tiling(tiles, inner, _stages(stages, unit_flag, bias, split))
     if open_:
         plan = Plan(arch, left, right, out, total, bias, tiling, adds=False, **options)
-        again = functools.partial(
-            block,
-            l1=l1,
-            l0=l0,
-            arch=arch,
-            a=a,
-            b=b,
-            c=c,
-            bias=bias,
-            stages=stages,
-            swizzle=swizzle,
-            cores=cores,
-            **options,
-        )
+        told = {"a": a, "b": b, "c": c, "bias": bias, "stages": stages, "swizzle": swizzle, "cores": cores}
+        again = functools.partial(block, l1=l1, l0=l0, arch=arch, **told, **options)
         made = AnyMatmulBlock(sizes, plan, swizzle, positive("cores", cores), again)
         _ = made.program
         return made
@@ -141,9 +134,26 @@ def block(
         require_split(split, arch, (out.element, out.tag), total, adds)
         widths = {b.extents[1] for blocks in schedule.table for b in blocks if min(b.extents) > 0}
         require_whole_halves(split, unit_flag, widths)
-    plan = Plan(arch, left, right, out, total, bias, tiling, adds=adds, **options)
+    plan = Plan(
+        arch, left, right, out, total, bias, tiling, adds=adds, padded=tuple(x.name for x in matrices), **options
+    )
     _ = plan.buffers
-    return MatmulBlock(sizes, plan, schedule)
+    return MatmulBlock(sizes, plan, schedule, paddings_of(arch, matrices, schedule.cores) if matrices else None)
+
+
+def _padded(given: Any, a: Operand, b: Operand, options: Mapping[str, Any]) -> tuple[list[Padded], Operand, Operand]:
+    """The matrices that are laid out anew, and A and B as they are read then."""
+    if given is None:
+        return [], a, b
+    if not isinstance(given, Mapping) or {*given} - {"A", "B"}:
+        raise LeafTypeError(f"padding={given!r:.60}", "a way for A, for B, or for both", 'write {"A": "PADDING_NZ"}')
+    for name in ("scales", "sparse", "split"):
+        if given and options[name]:
+            raise LeafTypeError(f"padding= of a block with {name}=", f"one without {name}=", "leave out padding=")
+    matrices = {"A": a, "B": b}
+    made = [padded(name, x, given[name]) for name, x in matrices.items() if name in given]
+    matrices |= {x.name: x.after for x in made}
+    return made, matrices["A"], matrices["B"]
 
 
 def _require_ways(given: dict[str, object], open_: bool) -> None:

@@ -43,7 +43,7 @@ def conv_block(
     element    half or bf16;  bias  whether a vector of float is added;  stages  of L1 and L0
     swizzle    how blocks are dealt: Conv2dIdentityBlockSwizzle, with batches and depths as batches
     Raises     LeafTypeError for types and swizzles that there are not; RangeError for sizes that are none, tiles that
-               do not fit, and windows that lie in the border alone, but along the depth on AtlasA2 and AtlasA3
+               do not fit, and windows that lie in the border alone, but along the depth
 
     >>> from tla.ascend import Ascend950, conv_block
     >>> conv_block((2, 32, 1, 14, 14), (32, 1, 3, 3), (7, 14, 32), Ascend950, padding=(0, 1, 1)).result
@@ -66,8 +66,7 @@ def conv_block(
     told = (_whole("stride", stride, 3), _whole("dilation", dilation, 3), _whole("padding", padding, 3, 0))
     windows = tuple(Window(*row) for row in zip(sizes, kernel, *told))
     for axis, x in zip(("depth", "height", "width"), windows):
-        fills = axis == "depth" and "AtlasA" in arch.name  # InitConstValue makes zeros of L0A
-        if x.places < 1 or (x.padding > x.dilation * (x.kernel - 1) and not fills):
+        if x.places < 1 or (x.padding > x.dilation * (x.kernel - 1) and axis != "depth"):
             what = f"a window of {x.kernel} along the {axis} of {x.size}, with padding={x.padding}"
             raise RangeError(
                 what,
@@ -84,13 +83,6 @@ def conv_block(
     made = ConvolutionBlocks(
         arch, batch, channels, count, (depth, height, width), (ho, wo, cout), element, bool(bias), stage_count, table
     )
-    empty = any(s.depth is None for i in range(windows[0].places) for s in made.slices(i))
-    if empty and "AtlasA" not in arch.name:
-        raise RangeError(
-            f"a window of {kernel[0]} depths, {windows[0].dilation} apart, of {sizes[0]}",
-            "a depth inside for each place",
-            "take less padding",
-        )
     _ = made.buffers  # where they do not fit, this raises
     return made
 

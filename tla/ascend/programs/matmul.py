@@ -24,21 +24,20 @@ from ..schedules import Block, Schedule
 from .block import Core, Plan
 from .check import check_program
 from .estimate import Clock, Estimate, Span, estimated, rates_of
-from .results import Product, Report
+from .paddings import Paddings
+from .results import Product, Report, together
 from .scales import padded_scales, scales_in_gm
 from .sparse import densified, index_layout
-from .statements import Buffer, Move, Multiply, Program
+from .statements import Buffer, Move, Multiply, Program, in_gm
 from .text import text_of
 from .trace import VECTOR_PIPES, Event, events, require_events
-from .values import execute_program
+from .values import execute_program, merged
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
 R = TypeVar("R")
 
-#: How far apart the tensors of a program begin in global memory [bytes].
-_APART = 1 << 40
 #: The events of a part of k at least: flags, the loads to L0, and Mmad.
 _EVENTS = 9
 #: The memories of vector cores, as one is called.
@@ -73,6 +72,7 @@ class MatmulBlock:
 
     problem    (m, n, k) [elements];  plan  matrices, tiles, buffers, and what is done with the result
     schedule   which core computes which block
+    paddings   the matrices that vector cores lay out anew before (Paddings), or None
 
     >>> from tla.ascend import block
     >>> b = block((150, 300, 520), (128, 256, 256), (128, 256, 64))
@@ -86,30 +86,36 @@ class MatmulBlock:
     problem: tuple[int, int, int]
     plan: Plan
     schedule: Schedule
+    paddings: Paddings | None = None
 
     @property
     def buffers(self) -> Mapping[str, Buffer]:
-        """The buffers of the core by name, with their addresses [bytes]: each stage is one."""
-        return self.plan.buffers
+        """The buffers of the core by name, with their addresses [bytes]: each stage is one. Of paddings those in UB
+        too."""
+        return self.plan.buffers if self.paddings is None else {**self.plan.buffers, **self.paddings.buffers}
 
     @functools.cached_property
     def tensors(self) -> Mapping[str, Buffer]:
-        """The tensors in global memory by name: A, B, C, and bias where there is one, in a buffer of whole 32 bytes."""
-        return tensors_of(self.plan, self.problem[1])
+        """The tensors in global memory by name: A, B, C, and bias where there is one, in a buffer of whole 32 bytes; WA
+        is the workspace of an A that is laid out anew."""
+        found = tensors_of(self.plan, self.problem[1])
+        every = {**found, **({} if self.paddings is None else self.paddings.tensors)}
+        return dict(sorted(every.items(), key=lambda x: x[1].address))
 
     @functools.cached_property
     def programs(self) -> tuple[Program, ...]:
-        """The program of each core: its buffers, and its statements in the order of issue."""
+        """The program of each core for matrices: its buffers, and its statements in the order of issue."""
         return tuple(self._program(blocks) for blocks in self.schedule.table)
 
     def _program(self, blocks: tuple[Block, ...]) -> Program:
         require_events(sum(-(-b.extents[2] // self.plan.tiling.l0[2]) * _EVENTS for b in blocks))
-        return Program(self.plan.arch, {**self.tensors, **self.buffers}, tuple(Core(self.plan).statements(blocks)))
+        return Program(self.plan.arch, {**self.tensors, **self.plan.buffers}, tuple(Core(self.plan).statements(blocks)))
 
     def check(self, core: IntLike | None = None) -> Report:
         """Check the program of every core, or of one: what it writes is what it should be, whatever runs
         first that may.
 
+        core      the number of a core for matrices; None: of all, and of the vector cores that lay matrices out anew
         Returns   Report: the findings, with `holds`; notes are what CATLASS takes for granted too
         Raises    RangeError for a core that there is not
 
@@ -118,14 +124,16 @@ class MatmulBlock:
         True
         """
         chosen = of_cores([*zip(self.programs, self.schedule.table)], core)
-        return functools.reduce(both, (check_program(p, [self.result(blocks)]) for p, blocks in chosen))
+        before = self.paddings.reports() if self.paddings is not None and core is None else ()
+        return together([*before, *(check_program(p, [self.result(blocks)]) for p, blocks in chosen)])
 
     def result(self, blocks: tuple[Block, ...]) -> Product:
         """The part of the product that a core with these blocks makes."""
         made = tuple(b for b in blocks if min(b.extents) > 0)
         scales = ("scaleA", "scaleB") if self.plan.scales else None
         bias, index = ("bias" if self.plan.bias else None), ("index" if self.plan.sparse else None)
-        return Product("C", "A", "B", bias, made, self.plan.adds, scales, index)
+        left, right = map(self.plan.source, "AB")
+        return Product("C", left, right, bias, made, self.plan.adds, scales, index)
 
     def text(self, language: str = "ascendc", name: str = "kernel_main") -> str:
         """The kernel as text: of all cores, each by its number.
@@ -147,7 +155,8 @@ class MatmulBlock:
 
         Source: AscendC; CATLASS examples/13_basic_matmul_tla.
         """
-        return text_of(self.plan, self.schedule, lambda: self.programs, language, name)
+        before = () if self.paddings is None else self.paddings.programs
+        return text_of(self.plan, self.schedule, lambda: self.programs, language, name, before)
 
     @property
     def traffic(self) -> tuple[Work, ...]:
@@ -163,7 +172,7 @@ class MatmulBlock:
         FIX L0C to GM 4 90000 0
         """
         found: dict[tuple[str, str], Work] = {}
-        for program in self.programs:
+        for program in (*(() if self.paddings is None else self.paddings.programs), *self.programs):
             for event in events(program):
                 work = _work_of(event, program)
                 if work is not None:
@@ -249,18 +258,17 @@ def _work_of(event: Event, program: Program) -> Work | None:
 
 def tensors_of(plan: Plan, n: Any) -> dict[str, Buffer]:
     """The tensors in global memory by name, of n columns; biases in whole 32 bytes, as the last unit is read whole."""
-    matrices = zip("ABC", (plan.a, plan.b, plan.c))
-    found = [Buffer(name, "GM", x.element, x.layout, i * _APART) for i, (name, x) in enumerate(matrices, 1)]
+    names = *map(plan.source, "AB"), "C"
+    found = [in_gm(name, x.element, x.layout) for name, x in zip(names, (plan.a, plan.b, plan.c))]
     if plan.bias:
         unit = int(plan.total.C0)
-        found.append(Buffer("bias", "GM", plan.total, Layout((ceil_div(n, unit) * unit,), (1,), (n,)), 4 * _APART))
+        found.append(in_gm("bias", plan.total, Layout((ceil_div(n, unit) * unit,), (1,), (n,))))
     if plan.sparse:
-        found.append(Buffer("index", "GM", uint8, index_layout(plan.sizes[2], n), 7 * _APART))
+        found.append(in_gm("index", uint8, index_layout(plan.sizes[2], n)))
     if plan.scales:
         (m, k), sides = require_origin("A", plan.a.layout), (("A", plan.a.tag), ("B", plan.b.tag))
-        for i, ((which, tag), other) in enumerate(zip(sides, (int(m), n)), 5):
-            layout = scales_in_gm(which, tag, other, int(k))
-            found.append(Buffer(f"scale{which}", "GM", fp8_e8m0, layout, i * _APART))
+        for (which, tag), other in zip(sides, (int(m), n)):
+            found.append(in_gm(f"scale{which}", fp8_e8m0, scales_in_gm(which, tag, other, int(k))))
     return {b.name: b for b in found}
 
 
@@ -285,10 +293,11 @@ def executed(
     if before is not None and not block.plan.adds:
         raise RangeError("before= of a block that writes whole sums", "None", "leave it out")
     held = {"A": a, "B": b, **({"bias": bias} if bias is not None else {}), **beside}
+    held |= {} if block.paddings is None else block.paddings.execute(held)
     result: Any = (np.zeros(block.problem[:2]) if before is None else before) if block.plan.adds else None
     for program, sizes in programs:
         done = execute_program(program, {**held, **({"C": result} if block.plan.adds else {})}, sizes)
-        result = _merged(result, done.get("C"), block.plan.adds)
+        result = merged(None if block.plan.adds else result, done.get("C"))
     dtype = dtype_of(block.plan.c.element)
     if dtype.kind in "iu" and np.isnan(result).any():
         raise RangeError(
@@ -297,23 +306,9 @@ def executed(
     return rounded(np.asarray(result), dtype)
 
 
-def _merged(before: npt.NDArray[Any] | None, after: npt.NDArray[Any], adds: bool) -> npt.NDArray[Any]:
-    """Merge what global memory holds with what one more core has written."""
-    import numpy as np
-
-    return after if before is None or adds else np.where(np.isnan(after), before, after)
-
-
 def of_cores(table: Sequence[R], core: IntLike | None) -> Sequence[R]:
     """The rows of a table for every core, or for one; RangeError for a core that there is not."""
     number = None if core is None else int(leaf(core))
     if number is not None and not 0 <= number < len(table):
         raise RangeError(f"check of core {number}", f"0 to {len(table) - 1}", "leave out core=")
     return table if number is None else table[number : number + 1]
-
-
-def both(x: Report, y: Report) -> Report:
-    """Two reports as one."""
-    counts = {name: x.counts[name] + y.counts[name] for name in x.counts}
-    notes = {n.what: n for n in (*x.notes, *y.notes)}
-    return Report((*x.findings, *y.findings), tuple(notes.values()), counts)

@@ -14,10 +14,12 @@ from typing import Any, NamedTuple
 from ...core.cache import plain_memo
 from ...core.element import Element
 from ...core.errors import RangeError, Reason
+from ...core.int_tuple import modes_of, size
 from ...core.layout import require_origin
 from ..transfers.halves import parts_of
 from ..transfers.instruction import TransferInstruction
 from ..transfers.proof import executed
+from ..transfers.side import offsets_in
 from ..transfers.sparse import FRACTAL, STORED
 from ..vectors.instruction import VectorInstruction
 from .queues import Begun
@@ -84,11 +86,14 @@ class Memories:
     def places(self, name: str, offsets: Any, bits: int) -> Places:
         """The elements at these offsets behind the beginning of a buffer; RangeError where one lies outside
         of its memory."""
-        buffer, memory = self.program.buffers[name], self.memory_of(name)
+        buffer = self.program.buffers[name]
+        address = 0 if buffer.position == "GM" else buffer.address
+        return self.inside(self.memory_of(name), offsets, bits, address)
+
+    def inside(self, memory: str, offsets: Any, bits: int, address: int = 0) -> Places:
+        """The elements at these offsets behind an address of a memory; RangeError where one lies outside of it."""
         width = bits // self.bits
-        first = 0 if buffer.position == "GM" else buffer.address * 8 // self.bits
-        cells = first + offsets * width
-        found = Places(memory, cells, width)
+        found = Places(memory, address * 8 // self.bits + offsets * width, width)
         if reason := self.outside(found, self.sizes[memory]):
             raise RangeError(*reason)
         return found
@@ -239,11 +244,8 @@ def mmad_offsets(s: Multiply, memories: Memories) -> tuple[Places, Places, Place
     for name, at, layout, bits in zip(
         (s.a, s.b, s.dst), (i.a, i.b, i.dst), i.operands(arch), (left.bits, right.bits, total.bits)
     ):
-        sizes = tuple(
-            int(np.prod([int(n) for n in mode])) if isinstance(mode, tuple) else int(mode) for mode in layout.shape
-        )
-        grid = np.ogrid[tuple(slice(n) for n in sizes)]
-        found.append(memories.places(name, at + np.broadcast_to(layout(*grid), sizes), bits))
+        sizes = [int(size(mode)) for mode in modes_of(layout.shape)]
+        found.append(memories.places(name, at + offsets_in(layout, sizes), bits))
     n = int(i.parameters["n"])
     bias = None if s.bias is None else memories.places(s.bias, i.bias + np.arange(n), total.bits)
     return found[0], found[1], found[2], bias
@@ -252,21 +254,13 @@ def mmad_offsets(s: Multiply, memories: Memories) -> tuple[Places, Places, Place
 def scales_of(s: Multiply, memories: Memories) -> tuple[Places, Places] | None:
     """The scales beside the operands of a Mmad of MX types: (m, k / 32) and (k / 32, n), at a sixteenth of
     the addresses of these; None of others."""
-    import numpy as np
-
     i, found = s.instruction, []
     if not i.scaled:
         return None
     ends = (s.a, i.a, i.elements[1], "L0AMx"), (s.b, i.b, i.elements[2], "L0BMx")
     for (name, at, element, memory), layout in zip(ends, i.scales):
         begin = (memories.program.buffers[name].address + at * element.bits // 8) // 16
-        sizes = tuple(int(x) for x in require_origin("scales", layout))
-        offsets = np.broadcast_to(layout(*np.ogrid[tuple(slice(n) for n in sizes)]), sizes)
-        width = 8 // memories.bits
-        places = Places(memory, (begin + offsets) * width, width)
-        if reason := memories.outside(places, memories.sizes[memory]):
-            raise RangeError(*reason)
-        found.append(places)
+        found.append(memories.inside(memory, begin + offsets_in(layout), 8))
     return found[0], found[1]
 
 
@@ -300,13 +294,9 @@ def index_of(s: Multiply, memories: Memories) -> Places | None:
 
 def _index_at(offsets: Any, memories: Memories) -> Places:
     """Bytes of the memory of the index; RangeError where they lie outside, or there is none."""
-    width = 8 // memories.bits
-    found = Places(INDEX, offsets * width, width)
     if INDEX not in memories.sizes:
         raise RangeError("a MmadWithSparse without an index", "a LoadDataWithSparse before it", "load b so")
-    if reason := memories.outside(found, memories.sizes[INDEX]):
-        raise RangeError(*reason)
-    return found
+    return memories.inside(INDEX, offsets, 8)
 
 
 # ------------------------------------------------------------------------------------------------ who touched what last

@@ -12,24 +12,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core.errors import RangeError
-from ...core.layout import require_origin
+from ..transfers.side import offsets_in
 from ..transfers.sparse import STORED
-from .memory import (
-    Memories,
-    Places,
-    filled,
-    index_moved,
-    index_of,
-    mmad_offsets,
-    moves_of,
-    operands_of,
-    scales_of,
-    starts_anew,
-    zeros_of,
-)
+from ..vectors.instruction import VectorInstruction
+from .machine import Machine
+from .memory import Memories, Places, index_of, mmad_offsets, scales_of, starts_anew
 from .mmad import MX_BLOCK
-from .statements import Buffer, Compute, Fill, Move, Multiply
-from .trace import Event
+from .statements import Buffer, Multiply
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -76,8 +65,10 @@ class Tensor2(NamedTuple):
     column: Any
 
 
-class Origins:
-    """The memories of a program, each cell with what it holds."""
+class Origins(Machine):
+    """The memories of a program, each cell with what it is made of."""
+
+    zero = ZERO
 
     def __init__(self, memories: Memories) -> None:
         import numpy as np
@@ -100,7 +91,7 @@ class Origins:
         (t,) = (t for t in self.tensors if t.name == name)
         self.held[name][:] = self.filled(t)
 
-    def clear(self, name: str) -> None:
+    def empty(self, name: str) -> None:
         """Put zeros into the valid elements of a tensor."""
         import numpy as np
 
@@ -135,43 +126,11 @@ class Origins:
 
     # ------------------------------------------------------------------------------------------------- instructions
 
-    def run(self, event: Event) -> None:
-        """Do what an event does."""
+    def _computed(self, i: VectorInstruction, sources: list[Places], shape: tuple[int, ...]) -> Any:
+        """The elements that Copy moves; what another instruction makes is no element and no sum."""
         import numpy as np
 
-        if isinstance(event.statement, Move):
-            self._move(event.statement, event.adds)
-        elif isinstance(event.statement, Multiply):
-            self._multiply(event.statement)
-        elif isinstance(event.statement, Fill):
-            places = filled(event.statement, self.memories)
-            self.write(places, np.full(places.cells.shape, ZERO, np.int64))
-        elif isinstance(event.statement, Compute):
-            self._compute(event.statement)
-
-    def _compute(self, s: Compute) -> None:
-        """Copy moves elements; what another instruction makes is no element and no sum."""
-        import numpy as np
-
-        for i in s.instructions:
-            dst, *sources = operands_of(s, i, self.memories)
-            moved = self.read(sources[0]) if i.name == "Copy" else np.full(dst.cells.shape, GARBAGE, np.int64)
-            self.write(dst, moved)
-
-    def _move(self, s: Move, adds: bool) -> None:
-        import numpy as np
-
-        i, buffers = s.instruction, self.memories.program.buffers
-        for copy in moves_of(s, self.memories):
-            values = np.full(copy.inside.shape, ZERO, np.int64)
-            values[copy.inside] = self.read(copy.src)
-            if adds and buffers[s.dst].position == "GM":
-                values = self._added(self.read(copy.dst), values)
-            self.write(copy.dst, values)
-        if (index := index_moved(s, self.memories)) is not None:
-            self.write(index[1], self.read(index[0]))
-        if i.name in ("Nd2Nz", "Dn2Nz") and (zeros := zeros_of(i)).size:
-            self.write(self.memories.places(s.dst, zeros, i.element.bits), np.full(zeros.shape, ZERO, np.int64))
+        return self.read(sources[0]) if i.name == "Copy" else np.full(shape, GARBAGE, np.int64)
 
     def _multiply(self, s: Multiply) -> None:
         import numpy as np
@@ -379,9 +338,8 @@ def _tensor(buffer: Buffer, memories: Memories, first: int) -> Tensor2:
 
     width = buffer.element.bits // memories.bits
     row, column = (np.full(memories.sizes[buffer.name], -1) for _ in range(2))
-    valid = tuple(map(int, require_origin("a tensor", buffer.layout)))
-    at = np.broadcast_to(buffer.layout(*np.ogrid[tuple(slice(n) for n in valid)]), valid) * width
-    high, wide = valid if len(valid) == 2 else (1, valid[0])
+    at = offsets_in(buffer.layout) * width
+    high, wide = at.shape if at.ndim == 2 else (1, at.size)
     row[at.ravel()], column[at.ravel()] = (x.ravel() for x in np.indices((high, wide)))
     inside = np.zeros(row.size, bool)
     for k in range(width):

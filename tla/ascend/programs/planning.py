@@ -123,7 +123,7 @@ def plan(problem: Any, arch: Any = AtlasA2, *, cores: Any = None, rates: Any = N
             raise LeafTypeError(
                 f"plan with {name}=", "what is not chosen", f"leave out {name}=, or write block(..., {name}=...)"
             )
-    for name in ("scales", "sparse", "split"):
+    for name in ("scales", "sparse", "split", "padding"):
         if more.get(name):
             what, fix = f"plan with {name}=", f"leave out {name}=, or write block(..., {name}=...)"
             raise LeafTypeError(what, f"a block without {name}=: no published rate says how long that takes", fix)

@@ -5,7 +5,7 @@ Source: ours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -54,16 +54,18 @@ class Copied(NamedTuple):
     """A result: the elements of one tensor are those of another at the same coordinates; its padding may be anything.
 
     dst, src   the names of buffers
+    parts      the boxes of dst that are copied, ((row, column), (rows, columns)), all else stays; None: all of it
 
     >>> from tla.ascend import Copied
-    >>> Copied("tile", "A")
-    Copied(dst='tile', src='A')
+    >>> Copied("tile", "A").src
+    'A'
 
     Source: ours.
     """
 
     dst: str
     src: str
+    parts: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] | None = None
 
 
 class Computed(NamedTuple):
@@ -154,3 +156,13 @@ class Report:
                 *(f"note: {n.what}" for n in self.notes),
             ]
         )
+
+
+def together(reports: Iterable[Report]) -> Report:
+    """Several reports as one."""
+    found = [*reports]
+    counts: dict[str, int] = {}
+    for what, n in (row for r in found for row in r.counts.items()):
+        counts[what] = counts.get(what, 0) + n
+    notes = {n.what: n for r in found for n in r.notes}
+    return Report(tuple(f for r in found for f in r.findings), tuple(notes.values()), counts)

@@ -17,14 +17,13 @@ from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import leaves, modes_of
 from ...core.layout import Layout, require_origin
 from ...core.values import require_numbers
-from ...tensors.make_tensor import MakeTensor
-from ...tensors.tensor import Tensor
 from ...tensors.views import GetTile
 from .. import tags
 from ..architecture import Architecture
 from ..tags import Tag
 from ..transfers import transfer
 from ..transfers.instruction import TransferInstruction
+from ..transfers.side import tensor_at
 from .mmad import MX_BLOCK, MX_PAIR, MX_TYPES
 from .statements import Buffer, Fill
 
@@ -117,18 +116,18 @@ def load_scales(plan: Any, which: str, start: tuple[int, int], other: int, k: in
     x, (m, n, deep) = (plan.a, plan.b)[which == "B"], plan.tiling.l1
     sizes = require_origin(which, x.layout)
     across, along = (sizes[0], sizes[1]) if which == "A" else (sizes[1], sizes[0])
-    whole = _at("GM", scales_in_gm(which, x.tag, int(across), int(along)))
+    whole = tensor_at("GM", scales_in_gm(which, x.tag, int(across), int(along)))
     src = GetTile(whole, _sides(which, start[0], start[1] // MX_BLOCK), _sides(which, other, _pairs(k)))
-    return transfer(src, _at("L1", _in_core(which, m if which == "A" else n, deep)), plan.arch, element=fp8_e8m0)
+    return transfer(src, tensor_at("L1", _in_core(which, m if which == "A" else n, deep)), plan.arch, element=fp8_e8m0)
 
 
 def load_l0_scales(plan: Any, which: str, at: int, other: int, k: int) -> tuple[TransferInstruction, ...]:
     """The instructions that move the scales of a part from L1 beside the operand; at, k: where it begins along k, and
     how much it is."""
     m, n, deep = plan.tiling.l1
-    whole = _at("L1", _in_core(which, m if which == "A" else n, deep))
+    whole = tensor_at("L1", _in_core(which, m if which == "A" else n, deep))
     src = GetTile(whole, _sides(which, 0, at // MX_BLOCK), _sides(which, other, _pairs(k)))
-    return transfer(src, _at(f"L0{which}Mx", _in_core(which, other, k)), plan.arch, element=fp8_e8m0)
+    return transfer(src, tensor_at(f"L0{which}Mx", _in_core(which, other, k)), plan.arch, element=fp8_e8m0)
 
 
 def zeros_behind(plan: Any, which: str, name: str, other: int, k: int) -> Fill | None:
@@ -161,7 +160,3 @@ def _pairs(k: int) -> int:
 
 def _in_core(which: str, other: int, k: int) -> Layout:
     return _IN_CORE[which].MakeLayout(fp8_e8m0, *_sides(which, other, _pairs(k)))
-
-
-def _at(position: str, layout: Layout) -> Tensor:
-    return MakeTensor(None, layout, position=position)

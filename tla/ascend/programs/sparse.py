@@ -15,11 +15,11 @@ from ...core import element as types
 from ...core.errors import LeafTypeError, RangeError
 from ...core.layout import Layout
 from ...core.values import held
-from ...tensors.make_tensor import MakeTensor
 from ...tensors.views import GetTile
 from ..tags import ColumnMajor, Tag, nZ
 from ..transfers import transfer
 from ..transfers.instruction import TransferInstruction
+from ..transfers.side import tensor_at
 from ..transfers.sparse import STORED
 from .mmad import INDEXED
 
@@ -55,8 +55,8 @@ def index_layout(k: Any, n: Any) -> Layout:
 def load_index(plan: Any, start: tuple[int, int], k: int, n: int) -> tuple[TransferInstruction, ...]:
     """The instructions that move the index of a tile of (k, n) elements of B to L1; start: where it begins."""
     (_, columns, deep), (_, whole_n, whole_k) = plan.tiling.l1, plan.sizes
-    src = MakeTensor(None, index_layout(whole_k, whole_n), position="GM")
-    dst = MakeTensor(None, index_layout(deep, columns), position="L1")
+    src = tensor_at("GM", index_layout(whole_k, whole_n))
+    dst = tensor_at("L1", index_layout(deep, columns))
     tile = GetTile(src, (start[0] // INDEXED, start[1]), (k // INDEXED, n))
     return transfer(tile, dst, plan.arch, element=types.uint8)
 

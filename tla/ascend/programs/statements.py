@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Union
+from typing import Any, NamedTuple
 
 from ...algebra.codomain import cosize
 from ...core.element import Element
@@ -23,19 +23,19 @@ from ..transfers.steps import Loop, When
 from ..vectors.instruction import VectorInstruction
 from .mmad import MmadInstruction
 
-Statement = Union[
+__all__ = [
+    "Assign",
+    "Buffer",
+    "Compute",
+    "Fill",
     "Move",
     "Multiply",
-    "Fill",
-    "Compute",
+    "Part",
+    "PipeBarrier",
+    "Program",
+    "SetAtomic",
     "SetFlag",
     "WaitFlag",
-    "PipeBarrier",
-    "SetAtomic",
-    "Part",
-    "Assign",
-    Loop,
-    When,
 ]
 
 #: The blocks of an InitConstValue, by the memory that it fills [bytes].
@@ -74,6 +74,15 @@ class Buffer:
     def end(self) -> int:
         """The byte behind its last element."""
         return self.address + self.size
+
+
+#: The tensors of a block in global memory, in the order of their addresses.
+_TENSORS = ("A", "B", "C", "bias", "scaleA", "scaleB", "index", "WA", "WB")
+
+
+def in_gm(name: str, element: Element, layout: Layout) -> Buffer:
+    """A tensor of a block in global memory, at an address of its own, far from the others."""
+    return Buffer(name, "GM", element, layout, _TENSORS.index(name) + 1 << 40)
 
 
 class Move(NamedTuple):

@@ -17,18 +17,22 @@ from typing import Any, NamedTuple
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import shown
+from ...core.layout import require_origin
 from ..element import CPP_NAMES
 from ..schedules import BlockSwizzle, Schedule
 from .block import Plan
 from .dsl import dsl
-from .statements import Buffer, Fill, Move, Multiply, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag
+from .statements import Buffer, Compute, Fill, Move, Multiply, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag
 from .trace import PIPES, VECTOR_PIPES, ends_of, events
 
 #: A position -> AscendC's TPosition.
-_POSITIONS = {"L1": "A1", "L0A": "A2", "L0B": "B2", "L0C": "CO1", "Bias": "C2", "UB0": "VECCALC", "UB1": "VECCALC"}
+_POSITIONS = {"L1": "A1", "L0A": "A2", "L0B": "B2", "L0C": "CO1", "Bias": "C2"}
+_POSITIONS |= dict.fromkeys(("UB", "UB0", "UB1"), "VECCALC")
 #: An integer of a statement that may be another one in another turn: no part of a name, of a fraction or of a
 #: template's arguments.
 _NUMBER = re.compile(r"(?<![\w.<])\d+(?![\w.>])")
+#: The ids of the flags between cores by which all vector cores meet, and by which each tells its core that they have.
+_MEET, _DONE = 8, 0
 #: The longest run of statements that is looked for as the body of a loop.
 _LONGEST = 400
 
@@ -64,8 +68,15 @@ class _Forms:
         return self._numbers[form]
 
 
-def ascendc(plan: Plan, schedule: Schedule, programs: Callable[[], Sequence[Program]], name: str) -> str:
-    """The kernel of a block in AscendC. Raises what MatmulBlock.text raises."""
+def ascendc(
+    plan: Plan,
+    schedule: Schedule,
+    programs: Callable[[], Sequence[Program]],
+    name: str,
+    before: Sequence[Program] = (),
+) -> str:
+    """The kernel of a block in AscendC; before: the programs of vector cores that lay matrices out anew. Raises what
+    MatmulBlock.text raises."""
     cores = len(schedule.table)
     remarks = [
         f"{name}: C = A * B{' + bias' * plan.bias} of (m, n, k) = {shown(schedule.problem)} on {plan.arch}, {cores} "
@@ -73,14 +84,14 @@ def ascendc(plan: Plan, schedule: Schedule, programs: Callable[[], Sequence[Prog
         "Made by tla from the statements that its check looks at.",
         f"Tiles of {shown(plan.tiling.l1)} in L1 and {shown(plan.tiling.l0)} in L0; blocks by {schedule.swizzle}.",
     ]
-    return of_programs(programs(), name, remarks)
+    return of_programs(programs(), name, remarks, before)
 
 
-def of_programs(made: Sequence[Program], name: str, remarks: Iterable[str]) -> str:
-    """A kernel of the programs of its cores in AscendC, with remarks above it."""
-    buffers = made[0].buffers.values()
-    held, local = ([b for b in buffers if (b.position == "GM") is outside] for outside in (True, False))
-    require_names(buffers)
+def of_programs(made: Sequence[Program], name: str, remarks: Iterable[str], before: Sequence[Program] = ()) -> str:
+    """A kernel of the programs of its cores in AscendC, with remarks above it; before: those of vector cores that all
+    cores wait for."""
+    held, local = _by_place(made)
+    require_names([*held, *local])
     given = ", ".join(f"GM_ADDR {b.name}_gm" for b in held)
     return "\n".join(
         [
@@ -88,11 +99,30 @@ def of_programs(made: Sequence[Program], name: str, remarks: Iterable[str]) -> s
             '#include "kernel_operator.h"',
             f'extern "C" __global__ __aicore__ void {name}({given}) {{',
             *(f"    {line}" for b in held for line in global_tensor(b)),
-            *(f"    {line}" for line in _sides(made, local)),
+            *(f"    {line}" for line in (_behind(made, before) if before else _sides(made, local))),
             "}",
             "",
         ]
     )
+
+
+def _by_place(made: Sequence[Program]) -> tuple[list[Buffer], list[Buffer]]:
+    """The buffers of programs in global memory, and those of the core."""
+    buffers = made[0].buffers.values()
+    return [b for b in buffers if b.position == "GM"], [b for b in buffers if b.position != "GM"]
+
+
+def _behind(made: Sequence[Program], before: Sequence[Program]) -> Iterator[str]:
+    """The statements of a kernel whose vector cores do something before: they meet, and each tells its core."""
+    wait, mode = "AscendC::CrossCoreWaitFlag", "AscendC::CrossCoreSetFlag"
+    meet = [f"{mode}<0x0, PIPE_MTE3>({_MEET});", f"{wait}({_MEET});", f"{mode}<0x2, PIPE_MTE3>({_DONE});"]
+    for side, told, lines, behind in (
+        ("AIV", (), _side(before, _by_place(before)[1], PIPES, "AscendC::GetBlockIdx()"), meet),
+        ("AIC", [f"{wait}({_DONE});"], _side(made, _by_place(made)[1], PIPES, "AscendC::GetBlockIdx()"), ()),
+    ):
+        yield f"if ASCEND_IS_{side} {{"
+        yield from (f"    {line}" for line in (*told, *lines, *behind))
+        yield "}"
 
 
 def _sides(made: Sequence[Program], local: Sequence[Buffer]) -> Iterator[str]:
@@ -160,7 +190,7 @@ def memories(buffers: Iterable[Buffer], sizes: dict[str, int]) -> Iterator[str]:
 
 def _items(program: Program, forms: _Forms, pipes: Sequence[str]) -> list[_Item]:
     """The statements of a core that these pipes have."""
-    adds = program.buffers["C"].element
+    adds = program.buffers["C"].element if "C" in program.buffers else None
     texts = (
         statement_text(e.statement, adds)
         for e in events(program)
@@ -169,7 +199,7 @@ def _items(program: Program, forms: _Forms, pipes: Sequence[str]) -> list[_Item]
     return [_Item(forms.number(_NUMBER.sub("\0", x)), tuple(map(int, _NUMBER.findall(x)))) for x in texts]
 
 
-def statement_text(s: Any, added: Element) -> str:
+def statement_text(s: Any, added: Element | None) -> str:
     """An instruction, a flag or a barrier in AscendC; added: the type of what is added in global memory."""
     if isinstance(s, Move):
         return str(s.instruction.call(s.dst, s.src, s.beside))
@@ -181,8 +211,11 @@ def statement_text(s: Any, added: Element) -> str:
         return f"AscendC::InitConstValue({s.dst}[{s.at}], {struct}({fields}, 0));"
     if isinstance(s, PipeBarrier):
         return f"AscendC::PipeBarrier<PIPE_{s.pipe}>();"
+    if isinstance(s, Compute):
+        return "".join(i.call(*s.operands) for i in s.instructions)
     if isinstance(s, SetAtomic):
-        return f"AscendC::SetAtomicAdd<{CPP_NAMES[added.name]}>();" if s.adds else "AscendC::SetAtomicNone();"
+        kind = "" if added is None else CPP_NAMES[added.name]
+        return f"AscendC::SetAtomicAdd<{kind}>();" if s.adds else "AscendC::SetAtomicNone();"
     call = "SetFlag" if isinstance(s, SetFlag) else "WaitFlag"
     return _between_cores(s) if "AIV" in s.event else f"AscendC::{call}<AscendC::HardEvent::{s.event}>({s.id});"
 
@@ -294,7 +327,7 @@ def _plus(x: str, step: int, name: str) -> str:
 # ----------------------------------------------------------------------------------------------------------- CATLASS
 
 
-def catlass(plan: Plan, schedule: Schedule, _programs: Callable[[], Sequence[Program]], name: str) -> str:
+def catlass(plan: Plan, schedule: Schedule, name: str) -> str:
     """The kernel of a block as CATLASS's BasicMatmulTla. Raises what MatmulBlock.text raises."""
     return catlass_of(
         plan, schedule.swizzle, f"proved by tla for {shown(schedule.problem)} on {schedule.cores} cores", name
@@ -303,7 +336,7 @@ def catlass(plan: Plan, schedule: Schedule, _programs: Callable[[], Sequence[Pro
 
 def catlass_of(plan: Plan, dealt: str, proved: str, name: str) -> str:
     """The kernel of a block as CATLASS's BasicMatmulTla, with what was proved. Raises what MatmulBlock.text raises."""
-    swizzle, arguments = _swizzle(dealt)
+    swizzle, _bracket, arguments = dealt.removesuffix("]").partition("[")
     _require_basic(plan, swizzle)
     l1, l0 = (", ".join(f"tla::Int<{n}>" for n in x) for x in (plan.tiling.l1, plan.tiling.l0))
     matrices = (("A", plan.a, "m, k"), ("B", plan.b, "k, n"), ("C", plan.c, "m, n"))
@@ -364,19 +397,13 @@ _HEADERS = (
 )
 
 
-def _swizzle(told: str) -> tuple[str, str]:
-    """The name of a swizzle, and its arguments, as a schedule tells them."""
-    name, _bracket, arguments = told.partition("[")
-    return name, arguments.removesuffix("]")
-
-
 def _require_basic(plan: Plan, swizzle: str) -> None:
     """LeafTypeError for a block that CATLASS's BasicMatmulTla does not compute."""
     fix = "write text('ascendc'), which has every statement"
     made = [
         (x, o)
         for x, o in (("A", plan.a), ("B", plan.b), ("C", plan.c))
-        if o.layout != o.tag.MakeLayout(o.element, *_sizes(o))
+        if o.layout != o.tag.MakeLayout(o.element, *require_origin(x, o.layout))
     ]
     for wrong, what in (
         (plan.bias, "biases"),
@@ -390,12 +417,7 @@ def _require_basic(plan: Plan, swizzle: str) -> None:
             raise LeafTypeError(f"a block with {what} in CATLASS's text", "what BasicMatmulTla computes", fix)
 
 
-def _sizes(o: Any) -> tuple[Any, Any]:
-    m, n = o.layout.origin_shape
-    return m, n
-
-
-def _dsl(plan: Plan, schedule: Schedule, _programs: Callable[[], Sequence[Program]], name: str) -> str:
+def _dsl(plan: Plan, schedule: Schedule, name: str) -> str:
     """The program of a block in CATLASS's DSL. Raises what MatmulBlock.text raises."""
     given, _bracket, _arguments = schedule.swizzle.partition("[")
     swizzle = BlockSwizzle(
@@ -404,8 +426,9 @@ def _dsl(plan: Plan, schedule: Schedule, _programs: Callable[[], Sequence[Progra
     return dsl(plan, swizzle, f"proved by tla for {shown(schedule.problem)} on {schedule.cores} cores", name)
 
 
-#: A language -> what writes a block in it.
-LANGUAGES = {"ascendc": ascendc, "catlass": catlass, "dsl": _dsl}
+#: A language of kernels for problems of any size -> what writes a block in it.
+_OF_ANY_SIZE = {"catlass": catlass, "dsl": _dsl}
+LANGUAGES = ("ascendc", *_OF_ANY_SIZE)
 
 
 def require_language(language: object, name: object) -> None:
@@ -416,12 +439,26 @@ def require_language(language: object, name: object) -> None:
         raise RangeError(f"a kernel named {shown(name)}", "a name of C++", "write name='kernel_main'")
 
 
-def text_of(plan: Plan, schedule: Schedule, programs: Callable[[], Sequence[Program]], language: str, name: str) -> str:
-    """The kernel of a block as text; programs: gives those of its cores. Raises what MatmulBlock.text raises."""
+def text_of(
+    plan: Plan,
+    schedule: Schedule,
+    programs: Callable[[], Sequence[Program]],
+    language: str,
+    name: str,
+    before: Sequence[Program],
+) -> str:
+    """The kernel of a block as text; programs: gives those of its cores; before: those of vector cores that lay matrices
+    out anew. Raises what MatmulBlock.text raises."""
     require_language(language, name)
     if plan.scales:
         raise LeafTypeError("a block with scales as text", "a block without", "use execute and check for it")
-    if (plan.sparse or plan.split is not None) and language != "ascendc":
-        what = "a sparse block" if plan.sparse else "a block over unified buffers"
-        raise LeafTypeError(f"{what} in {language}", "in ascendc", "write text('ascendc')")
-    return LANGUAGES[language](plan, schedule, programs, name)
+    if language == "ascendc":
+        return ascendc(plan, schedule, programs, name, before)
+    for there, what in (
+        (plan.sparse, "a sparse block"),
+        (plan.split, "a block over unified buffers"),
+        (plan.padded, "a block with padding="),
+    ):
+        if there:
+            raise LeafTypeError(f"{what} in {language}", "in ascendc", "write text('ascendc')")
+    return _OF_ANY_SIZE[language](plan, schedule, name)

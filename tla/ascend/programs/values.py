@@ -15,23 +15,14 @@ from ...core.errors import LeafTypeError, RangeError
 from ...core.layout import require_origin
 from ...core.values import format_of, held, require_numbers
 from ..element import DTYPES, dtype_of
-from .memory import (
-    Memories,
-    Places,
-    filled,
-    index_moved,
-    index_of,
-    mmad_offsets,
-    moves_of,
-    operands_of,
-    scales_of,
-    starts_anew,
-    zeros_of,
-)
+from ..transfers.side import offsets_in
+from ..vectors.instruction import VectorInstruction
+from .machine import Machine
+from .memory import Memories, Places, index_of, mmad_offsets, scales_of, starts_anew
 from .mmad import MX_BLOCK
 from .sparse import dense
-from .statements import Compute, Fill, Move, Multiply, Program
-from .trace import Event, events
+from .statements import Move, Multiply, Program
+from .trace import events
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -52,8 +43,10 @@ def numbers_of(name: str, given: object) -> Any:
     return found
 
 
-class Values:
+class Values(Machine):
     """The memories of a program, each cell with its number: an element's is in its first cell."""
+
+    zero = 0.0
 
     def __init__(self, program: Program, tensors: Mapping[str, Any], exact: bool = False) -> None:
         """tensors: by name, the values of tensors in global memory, as numpy arrays of their valid shape;
@@ -89,12 +82,8 @@ class Values:
 
     def places(self, name: str) -> Places:
         """The elements of a tensor in global memory."""
-        import numpy as np
-
         buffer = self.memories.program.buffers[name]
-        valid = tuple(map(int, require_origin("a tensor", buffer.layout)))
-        at = np.broadcast_to(buffer.layout(*np.ogrid[tuple(slice(n) for n in valid)]), valid)
-        return self.memories.places(name, at, buffer.element.bits)
+        return self.memories.places(name, offsets_in(buffer.layout), buffer.element.bits)
 
     def read(self, places: Places) -> Any:
         """The numbers of elements."""
@@ -107,44 +96,19 @@ class Values:
             memory[places.cells + k] = float("nan")
         memory[places.cells] = values
 
-    def run(self, event: Event) -> None:
-        """Do what an event does."""
-        if isinstance(event.statement, Move):
-            self._move(event.statement, event.adds)
-        elif isinstance(event.statement, Multiply):
-            self._multiply(event.statement)
-        elif isinstance(event.statement, Fill):
-            self.write(filled(event.statement, self.memories), 0)
-        elif isinstance(event.statement, Compute):
-            self._compute(event.statement)
+    def _computed(self, i: VectorInstruction, sources: list[Places], shape: tuple[int, ...]) -> Any:
+        made = i.computed([self.read(x) for x in sources], i.scalar or 0.0)
+        return made if self.exact else _as_held(made, dtype_of(i.elements[0]))
 
-    def _compute(self, s: Compute) -> None:
-        for i in s.instructions:
-            dst, *sources = operands_of(s, i, self.memories)
-            made = i.computed([self.read(x) for x in sources], i.scalar or 0.0)
-            self.write(dst, made if self.exact else _as_held(made, dtype_of(i.elements[0])))
+    def _added(self, held: Any, values: Any) -> Any:
+        return held + values
 
-    def _move(self, s: Move, adds: bool) -> None:
-        import numpy as np
-
-        i, buffers = s.instruction, self.memories.program.buffers
-        for copy in moves_of(s, self.memories):
-            values = np.zeros(copy.inside.shape)
-            values[copy.inside] = self.read(copy.src)
-            if buffers[s.src].position == "L0C" and not self.exact:
-                values = self._scaled(s, values)
-            if adds and buffers[s.dst].position == "GM":
-                values = values + self.read(copy.dst)
-            self.write(copy.dst, values)
-        if (index := index_moved(s, self.memories)) is not None:
-            self.write(index[1], self.read(index[0]))
-        if i.name in ("Nd2Nz", "Dn2Nz") and (zeros := zeros_of(i)).size:
-            self.write(self.memories.places(s.dst, zeros, i.element.bits), np.zeros(zeros.shape))
-
-    def _scaled(self, s: Move, values: Any) -> Any:
+    def _leaving(self, s: Move, values: Any) -> Any:
         """Accumulators as they leave L0C: scaled, negative ones cut off, rounded to the type of the destination."""
         import numpy as np
 
+        if self.exact:
+            return values
         settings = s.instruction.settings
         if (scale := settings.get("deqScalar")) is not None:
             values = values * float(scale)
@@ -182,6 +146,13 @@ def _as_held(values: Any, dtype: Any) -> Any:
         ends = np.iinfo(dtype)
         return np.where(np.isnan(values), values, np.clip(np.rint(values), ends.min, ends.max))
     return np.where(np.isnan(values), values, held("a value", np.nan_to_num(values), dtype))
+
+
+def merged(before: npt.NDArray[Any] | None, after: npt.NDArray[Any]) -> Any:
+    """Merge what global memory holds with what one more core has written: NaN is what that has left as it was."""
+    import numpy as np
+
+    return after if before is None else np.where(np.isnan(after), before, after)
 
 
 def execute_program(program: Program, tensors: Mapping[str, Any], sizes: Mapping[str, int] = {}) -> Values:

@@ -12,13 +12,13 @@ from typing import Any
 from ...core.element import Element
 from ...core.errors import LeafTypeError
 from ...core.layout import Layout
-from ...tensors.make_tensor import MakeTensor
 from ...tensors.views import GetTile
 from ..architecture import Architecture
 from ..tags import RowMajor, Tag
 from ..transfers import transfer
 from ..transfers.halves import SPLITS
 from ..transfers.instruction import TransferInstruction
+from ..transfers.side import tensor_at
 from .statements import Move, Part, SetFlag, WaitFlag
 
 #: The ways over unified buffers.
@@ -78,8 +78,8 @@ def from_ub(plan: Any, start: tuple[int, int], sizes: tuple[int, int], core: int
     (row, column), part = share(plan, *sizes, core)
     if min(part) <= 0:
         return ()
-    src = GetTile(MakeTensor(None, in_ub(plan, *sizes), position="UB"), (0, 0), part)
-    dst = GetTile(MakeTensor(None, plan.c.layout, position="GM"), (start[0] + row, start[1] + column), part)
+    src = GetTile(tensor_at("UB", in_ub(plan, *sizes)), (0, 0), part)
+    dst = GetTile(tensor_at("GM", plan.c.layout), (start[0] + row, start[1] + column), part)
     return transfer(src, dst, plan.arch, element=plan.c.element)
 
 

@@ -17,6 +17,14 @@ from .swizzles import (
     StreamkGemmIdentityBlockSwizzle,
 )
 
+__all__ = [
+    "DynamicBlockSwizzle",
+    "DynamicGemmIdentityBlockSwizzle",
+    "DynamicSingleCoreSplitkGemmIdentityBlockSwizzle",
+    "DynamicSplitkGemmIdentityBlockSwizzle",
+    "DynamicStreamkGemmIdentityBlockSwizzle",
+]
+
 
 @dataclass(frozen=True)
 class DynamicBlockSwizzle:

@@ -16,6 +16,20 @@ from .block import Block
 from .orders import columns, lines, snake, windows_of_4, zigzag
 from .schedule import Deal, Order, Schedule, positive, require_countable, sizes_of
 
+__all__ = [
+    "BlockSchedulerIterateK",
+    "BlockSwizzle",
+    "ColumnBlockSwizzle",
+    "EpilogueHorizontalTileSwizzle",
+    "EpilogueIdentityTileSwizzle",
+    "GemmIdentityBlockSwizzle",
+    "GemmIdentityBlockSwizzleL1FullLoad",
+    "SingleCoreSplitkGemmIdentityBlockSwizzle",
+    "SplitkGemmIdentityBlockSwizzle",
+    "StreamkGemmIdentityBlockSwizzle",
+    "TailSplitkGemmIdentityBlockSwizzle",
+]
+
 
 @dataclass(frozen=True)
 class BlockSwizzle:

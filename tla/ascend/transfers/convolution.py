@@ -63,7 +63,13 @@ class Conv2d:
             object.__setattr__(self, name, values)
 
     def places(self, size: tuple[int, int]) -> tuple[int, int]:
-        """The number of places of the window along the height and the width of an image."""
+        """The number of places of the window along the height and the width of an image; RangeError where it has none."""
+        left, right, top, bottom = self.padding
+        for i, (axis, border) in enumerate((("height", (top, bottom)), ("width", (left, right)))):
+            span, most = self.dilation[i] * (self.kernel[i] - 1) + 1, size[i] + sum(border)
+            if span > most:
+                what = f"a window of {span} along the {axis} of {size[i]}, with a border of {shown(border)}"
+                raise RangeError(what, f"at most {most}", "take more padding, or a smaller window")
         fields = self._fields(*size)
         high, wide = (Axis.of(fields, *names) for names in (("H", "Top", "Bottom"), ("W", "Left", "Right")))
         return high.places, wide.places

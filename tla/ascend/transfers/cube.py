@@ -32,29 +32,28 @@ _FMATRIX = (
 Plan = Callable[[Side, Side], Iterator[Step]]
 
 
-def nd_to_nz(rows: int, inner: bool = False) -> Plan:
-    """Rows of a plain matrix into blocks of C0; `rows` is the mode that counts them, in the blocks of a padded one."""
+def nd_to_nz(rows: int, inner: bool = False, wide: bool = False) -> Plan:
+    """Rows of a plain matrix into blocks of C0; `rows` is the mode that counts them, in the blocks of a padded one.
+
+    wide   on Ascend950, whose strides have 40 bits: one instruction always does. 4 bits are moved as pairs, in fields of
+           bytes
+    """
     columns = 1 - rows
 
     def plan(src: Side, dst: Side) -> Iterator[Step]:
         c0, n, step = int(src.element.C0), src.valid[rows], src.inner(rows) if inner else src.outer(rows)
-        unit, form = (
-            (2, "bytes of pairs") if src.element.bits == 4 else (1, "")
-        )  # 4 bits are moved as 8, in fields of bytes
+        unit = 2 if src.element.bits == 4 else 1
+        form = (("", "bytes of pairs"), ("wide", "pairs"))[wide][unit - 1]
         fields = {"ndNum": 1, "nValue": n, "dValue": ceil_div(src.valid[columns], unit), "srcNdMatrixStride": 0}
-        fields |= {
-            "srcDValue": ceil_div(step, unit),
-            "dstNzC0Stride": dst.outer(columns) // c0,
-            "dstNzNStride": 1,
-            "dstNzMatrixStride": 0,
-        }
+        fields |= {"srcDValue": ceil_div(step, unit), "dstNzC0Stride": dst.outer(columns) // c0, "dstNzNStride": 1}
+        fields["dstNzMatrixStride"] = 0
         one_row = {**fields, "nValue": 1, "srcDValue": 0, "dstNzNStride": 0}
 
         def row(i: Any) -> TransferInstruction:
             return TransferInstruction("Nd2Nz", dst.at + i * c0, src.at + i * step, one_row, src.element, form)
 
         whole = TransferInstruction("Nd2Nz", dst.at, src.at, fields, src.element, form)
-        yield from choose(step < STRIDE_LIMIT, [whole], repeat(n, row, src, dst))
+        yield from [whole] if wide else choose(step < STRIDE_LIMIT, [whole], repeat(n, row, src, dst))
 
     return plan
 
@@ -200,26 +199,6 @@ def words(points: int, align: int, transposes: bool, to_b: bool) -> Plan:
 
 
 # ------------------------------------------------------------------------------------------------------- Ascend950
-
-
-def wide_nd_to_nz(rows: int, inner: bool = False) -> Plan:
-    """As nd_to_nz, with strides of 40 bits; 4 bits are counted in bytes, as pairs."""
-    columns = 1 - rows
-
-    def plan(src: Side, dst: Side) -> Iterator[Step]:
-        c0, unit = int(src.element.C0), 2 if src.element.bits == 4 else 1
-        step = src.inner(rows) if inner else src.outer(rows)
-        fields = {
-            "ndNum": 1,
-            "nValue": src.valid[rows],
-            "dValue": ceil_div(src.valid[columns], unit),
-            "srcNdMatrixStride": 0,
-        }
-        fields |= {"srcDValue": ceil_div(step, unit), "dstNzC0Stride": dst.outer(columns) // c0, "dstNzNStride": 1}
-        form = "pairs" if unit == 2 else "wide"
-        yield TransferInstruction("Nd2Nz", dst.at, src.at, {**fields, "dstNzMatrixStride": 0}, src.element, form)
-
-    return plan
 
 
 def scales(along_k: int, name: str) -> Plan:

@@ -14,12 +14,13 @@ from typing import Any, NamedTuple
 from ...core.element import Element
 from ...core.errors import RangeError, Reason
 from ...core.ints import IntLike, known
-from ...core.layout import Layout, require_origin
+from ...core.layout import Layout
 from ...core.leaf_arithmetic import plus
 from ...core.questions import at_most, require
 from ...symbolic import SymInt, to_python
 from ..element import CPP_NAMES
 from .moved import FIELD, KINDS, Fields, Moved
+from .side import offsets_in
 
 #: The bytes that a burst is best aligned to, and is a multiple of.
 BEST_ALIGNMENT = 512
@@ -170,8 +171,7 @@ def _bursts(layout: Layout, begin: int, bits: int) -> Bursts:
     """The runs of the offsets of a layout, valid as it is, from `begin` on."""
     import numpy as np
 
-    sizes = tuple(map(int, require_origin("an instruction", layout)))
-    offsets = np.unique(plus(begin, np.broadcast_to(layout(*np.ogrid[tuple(slice(n) for n in sizes)]), sizes)))
+    offsets = np.unique(plus(begin, offsets_in(layout)))
     starts = np.flatnonzero(np.diff(offsets, prepend=offsets[0] - 2) != 1)
     lengths = np.diff(starts, append=offsets.size)
     aligned = math.gcd(BEST_ALIGNMENT * 8, *(n * bits for n in offsets[starts].tolist())) // 8

@@ -19,7 +19,7 @@ from ..architecture import Architecture
 from .instruction import TransferInstruction
 from .moved import ROWS
 from .paths import BY_SOURCE
-from .side import Side, plain
+from .side import Side, offsets_in, plain
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -214,10 +214,9 @@ def executed(instruction: TransferInstruction) -> tuple[Any, Any]:
 
     dst, src, begin, edges = instruction.moved
     sizes = tuple(map(int, require_origin("an instruction", dst)))
-    grid = np.ogrid[tuple(slice(n) for n in sizes)]
-    to, read = (np.broadcast_to(side(*grid), sizes) for side in (dst, src))
+    to, read = (offsets_in(side, sizes) for side in (dst, src))
     read = plus(instruction.src + begin, read)
     for edge in edges:
-        place = plus(np.broadcast_to(edge.at(*grid), sizes), edge.begin)
+        place = plus(offsets_in(edge.at, sizes), edge.begin)
         read = np.where((place < 0) | (place >= edge.limit), -1, read)
     return plus(instruction.dst, to).ravel(), read.ravel()

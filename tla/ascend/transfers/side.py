@@ -5,15 +5,17 @@ Source: CATLASS include/tla/tensor.hpp.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...algebra.codomain import cosize
 from ...core.element import Element
 from ...core.int_tuple import leaves, modes_of
 from ...core.ints import IntLike, Leaf, known
-from ...core.layout import Layout
+from ...core.layout import Layout, require_origin
 from ...core.leaf_arithmetic import ceil_div, plus
 from ...symbolic.symint import SymInt
+from ...tensors.make_tensor import MakeTensor
 from ...tensors.tensor import Tensor
 
 
@@ -21,6 +23,20 @@ def plain(n: IntLike) -> Leaf:
     """An integer as a plain one where it is known, as it stands where it is not."""
     value = known(n)
     return n if value is None else value
+
+
+def tensor_at(position: str, layout: Layout) -> Tensor:
+    """A tensor at a position, without a buffer: what transfers and products are planned from."""
+    return MakeTensor(None, layout, position=position)
+
+
+def offsets_in(layout: Layout, sizes: Sequence[int] | None = None, start: Sequence[int] | None = None) -> Any:
+    """The offsets of a box of coordinates, in numpy: so many of each mode from a start on; of all that is valid from 0."""
+    import numpy as np
+
+    extents = tuple(map(int, require_origin("a layout", layout) if sizes is None else sizes))
+    grid = np.ogrid[tuple(slice(s, s + n) for s, n in zip(start or (0,) * len(extents), extents))]
+    return np.broadcast_to(layout(*grid), extents)
 
 
 class Side(NamedTuple):
@@ -74,10 +90,7 @@ class Side(NamedTuple):
 
     def offsets(self, sizes: tuple[int, ...]) -> Any:
         """The offsets of a box of coordinates from the start on, in numpy."""
-        import numpy as np
-
-        grid = np.ogrid[tuple(slice(s, s + n) for s, n in zip(self.start, sizes))]
-        return plus(self.base, np.broadcast_to(self.layout(*grid), sizes))
+        return plus(self.base, offsets_in(self.layout, sizes, self.start))
 
     def padded(self, sizes: tuple[Any, ...]) -> tuple[Any, ...]:
         """A box of coordinates in whole blocks."""

@@ -131,23 +131,28 @@ def steps_at(steps: Iterable[Step], values: Mapping[str, Any]) -> Iterator[Step]
                 yield from steps_at(step.body, {**values, str(step.variable): i})
 
 
-def text_of(steps: Iterable[Step]) -> Iterator[str]:
-    """The lines of steps in AscendC."""
+def text_of(
+    steps: Iterable[Any],
+    one: Callable[[Any], Iterable[str]] = lambda step: [step.text],
+    kind: str = "uint32_t",
+    spelled: Callable[[str], str] = str,
+) -> Iterator[str]:
+    """The lines of steps in AscendC.
+
+    one       the lines of a step that is no loop and no condition;  kind  the type of the variables of loops
+    spelled   an expression of C with the functions that there are
+    """
     for step in steps:
-        if isinstance(step, TransferInstruction):
-            yield step.text
-        elif isinstance(step, Loop):
+        if isinstance(step, Loop):
             i = step.variable
-            yield f"for (uint32_t {i} = 0; {i} < {c_text(step.turns)}; ++{i}) {{"
-            yield from _indented(step.body)
+            yield f"for ({kind} {i} = 0; {i} < {spelled(c_text(step.turns))}; ++{i}) {{"
+            yield from (f"    {line}" for line in text_of(step.body, one, kind, spelled))
+            yield "}"
+        elif isinstance(step, When):
+            yield f"if ({spelled(step.condition.to_python().replace('//', '/'))}) {{"
+            yield from (f"    {line}" for line in text_of(step.body, one, kind, spelled))
+            yield from ["} else {"] if step.otherwise else []
+            yield from (f"    {line}" for line in text_of(step.otherwise, one, kind, spelled))
             yield "}"
         else:
-            yield f"if ({step.condition.to_python().replace('//', '/')}) {{"
-            yield from _indented(step.body)
-            yield "} else {"
-            yield from _indented(step.otherwise)
-            yield "}"
-
-
-def _indented(steps: Iterable[Step]) -> Iterator[str]:
-    yield from (f"    {line}" for line in text_of(steps))
+            yield from one(step)

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError, Reason
-from ...core.layout import Layout, require_origin
+from ...core.layout import Layout
 from ...core.values import rounded
 from ..architecture import AtlasA2, as_architecture
 from ..element import CPP_NAMES
+from ..transfers.side import offsets_in
 from .banks import Banks, counted
 from .forms import SPECIAL, arguments_of, blocks_of_repeat, operand_of, repeat_of, result_of, unit_of
 
@@ -59,7 +60,7 @@ OPERATIONS: Mapping[str, Operation] = {
     },
     "Duplicate": Operation(0, True, _ALL, "positive"),
     "Cast": Operation(1, False, (), "positive"),
-    "Copy": Operation(1, False, _ALL, "positive"),
+    "Copy": Operation(1, False, (*_ALL, "bf16"), "positive"),
 }
 #: (source, destination) of Cast -> how it rounds.
 CASTS: Mapping[tuple[str, str], str] = {
@@ -171,9 +172,7 @@ class VectorInstruction:
 
         found = []
         for layout, at in zip(self.operands, self.places):
-            count, repeats = map(int, require_origin("an operand", layout))
-            grid = np.arange(count)[:, None], np.arange(repeats)[None, :]
-            found.append(np.add(at, np.broadcast_to(layout(*grid), (count, repeats))).T)
+            found.append(np.add(at, offsets_in(layout)).T)
         if self.table:
             size = self.elements[1].bits // 8
             found[1] = self.places[1] + np.array([self.table]) // size + self.parameters["srcBaseAddr"] // size
@@ -249,8 +248,12 @@ class VectorInstruction:
     @property
     def text(self) -> str:
         """The call in AscendC, on tensors named dst, and src, or src0 and src1."""
+        return self.call(*self._sides)
+
+    def call(self, *names: str) -> str:
+        """The call in AscendC, on tensors of these names."""
         p = self.parameters
-        operands = [f"{name}[{at}]" for name, at in zip(self._sides, self.places)]
+        operands = [f"{name}[{at}]" for name, at in zip(names, self.places)]
         if self.name in SPECIAL:
             return (
                 f"AscendC::{self.name}({', '.join(operands)}, "

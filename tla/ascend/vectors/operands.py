@@ -5,13 +5,33 @@ Source: AscendC.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError, Unproven
 from ...core.int_tuple import leaves, modes_of, rank, shown
+from ...core.ints import known
 from ...core.leaf_arithmetic import plus
 from ...tensors.tensor import Tensor
+from ..architecture import position_of
+from ..transfers.side import offsets_in
+
+
+def require_in_ub(name: str, tensors: Iterable[object]) -> None:
+    """LeafTypeError for what is no tensor in the unified buffer."""
+    for t in tensors:
+        if not isinstance(t, Tensor) or position_of(t.position) != "UB":
+            what = f"{name} of a tensor at {t.position}" if isinstance(t, Tensor) else f"{name} of a {type(t).__name__}"
+            raise LeafTypeError(what, "tensors at UB", "write MakeTensor(..., position='UB')")
+
+
+def shape_of(name: str, t: Tensor) -> tuple[int, ...]:
+    """The sizes of what is valid of a tensor; Unproven where one is a name."""
+    sizes = tuple(known(n) for n in t.origin_shape)
+    if None in sizes:
+        raise Unproven(f"{name} of {shown(t.origin_shape)}", "sizes that are numbers", "make the layouts of numbers")
+    return tuple(int(n) for n in sizes if n is not None)
 
 
 class Operand(NamedTuple):
@@ -58,11 +78,8 @@ def steps_of(shape: Any, stride: Any) -> list[tuple[int, int]]:
 
 def offsets_of(t: Tensor, sizes: tuple[int, int]) -> Any:
     """The offsets of the elements that are computed, row after row."""
-    import numpy as np
-
     extents = sizes if rank(t.layout.shape) == 2 else sizes[1:]
-    grid = np.ogrid[tuple(slice(int(s), int(s) + n) for s, n in zip(t.coord, extents))]
-    return plus(t.offset, np.broadcast_to(t.layout(*grid), extents)).ravel()
+    return plus(t.offset, offsets_in(t.layout, extents, [*map(int, t.coord)])).ravel()
 
 
 def require_apart(name: str, tensors: list[Tensor], elements: list[Element], offsets: list[Any], room: int) -> None:

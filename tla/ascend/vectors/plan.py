@@ -17,14 +17,13 @@ from typing import Any
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError, Unproven
 from ...core.int_tuple import shown
-from ...core.ints import known
 from ...core.values import require_numbers
 from ...tensors.tensor import Tensor
-from ..architecture import AtlasA2, as_architecture, position_of
+from ..architecture import AtlasA2, as_architecture
 from ..element import as_element, dtype_of, element_of
 from .forms import SPECIAL
 from .instruction import CASTS, MOST_REPEATS, OPERATIONS, REPEAT, VectorInstruction
-from .operands import Operand, offsets_of, operand, require_apart
+from .operands import Operand, offsets_of, operand, require_apart, require_in_ub, shape_of
 from .special import planned
 
 
@@ -113,10 +112,7 @@ def _require_scalar(name: str, scalar: Any, element: Element) -> None:
 
 def _elements(name: str, tensors: tuple[Tensor, ...], given: Any) -> tuple[Element, ...]:
     """The element type of each operand: given, or that of its buffer."""
-    for t in tensors:
-        if not isinstance(t, Tensor) or position_of(t.position) != "UB":
-            what = f"{name} of a tensor at {t.position}" if isinstance(t, Tensor) else f"{name} of a {type(t).__name__}"
-            raise LeafTypeError(what, "tensors at UB", "write MakeTensor(..., position='UB')")
+    require_in_ub(name, tensors)
     if given is None and any(t.data is None for t in tensors):
         raise LeafTypeError(
             f"{name} of tensors without buffers", "an element type", f"write vector({name!r}, ..., element=half)"
@@ -140,14 +136,7 @@ def _elements(name: str, tensors: tuple[Tensor, ...], given: Any) -> tuple[Eleme
 
 def _sizes(name: str, tensors: tuple[Tensor, ...]) -> tuple[int, int]:
     """The rows and columns that are computed: all that is valid of dst."""
-    shapes = []
-    for t in tensors:
-        sizes = tuple(known(n) for n in t.origin_shape)
-        if None in sizes:
-            raise Unproven(
-                f"{name} of {shown(t.origin_shape)}", "sizes that are numbers", "make the layouts of numbers"
-            )
-        shapes.append(tuple(int(n) for n in sizes if n is not None))
+    shapes = [shape_of(name, t) for t in tensors]
     if len({*shapes}) > 1 or len(shapes[0]) > 2:
         raise RangeError(
             f"{name} of {' and '.join(map(shown, shapes))}",

@@ -17,14 +17,12 @@ from ...core import element as types
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError, Unproven
 from ...core.int_tuple import shown
-from ...core.ints import known
 from ...core.leaf_arithmetic import plus
 from ...tensors.tensor import Tensor
-from ..architecture import position_of
 from ..element import as_element, element_of
 from .forms import MODES, SPECIAL, Special, repeat_of
 from .instruction import MOST_REPEATS, VectorInstruction
-from .operands import Operand, offsets_of, operand, require_apart, steps_of
+from .operands import Operand, offsets_of, operand, require_apart, require_in_ub, shape_of, steps_of
 
 Made = tuple[VectorInstruction, ...]
 
@@ -72,10 +70,7 @@ def planned(name: str, tensors: tuple[Tensor, ...], mode: str, given: Any, room:
 
 def _elements(name: str, special: Special, tensors: tuple[Tensor, ...], given: Any) -> tuple[Element, ...]:
     """The element type of each operand; bits are in bytes."""
-    for t in tensors:
-        if not isinstance(t, Tensor) or position_of(t.position) != "UB":
-            what = f"{name} of a tensor at {t.position}" if isinstance(t, Tensor) else f"{name} of a {type(t).__name__}"
-            raise LeafTypeError(what, "tensors at UB", "write MakeTensor(..., position='UB')")
+    require_in_ub(name, tensors)
     told = (
         as_element(given) if given is not None else None if tensors[-1].data is None else element_of(tensors[-1].data)
     )
@@ -97,17 +92,10 @@ def _elements(name: str, special: Special, tensors: tuple[Tensor, ...], given: A
 # -------------------------------------------------------------------------------------------------------- shapes
 
 
-def _shape(t: Tensor, name: str) -> tuple[int, ...]:
-    sizes = tuple(known(n) for n in t.origin_shape)
-    if None in sizes:
-        raise Unproven(f"{name} of {shown(t.origin_shape)}", "sizes that are numbers", "make the layouts of numbers")
-    return tuple(int(n) for n in sizes if n is not None)
-
-
 def _sizes(call: Call) -> tuple[int, int]:
     """The rows and columns that are read, or of Brcb written; RangeError where the other operands have not those that
     go with them."""
-    shapes = [_shape(t, call.name) for t in call.tensors]
+    shapes = [shape_of(call.name, t) for t in call.tensors]
     whole = shapes[0] if call.special.form in ("spread", "gather") else shapes[-1]
     if len(whole) > 2:
         raise RangeError(f"{call.name} of {shown(whole)}", "a vector, or a matrix", "slice one of them")

@@ -24,7 +24,7 @@ TARGETS = {"c": c.write, "cuda": cuda.write, "gluon": gluon.write, "hip": hip.wr
 
 def require_target(target: str, arch: str | None) -> None:
     """LeafTypeError for what is no target, and for an architecture that is not one of its own."""
-    if target in LANGUAGES:  # a dict: of kernels whose body is a block
+    if target in LANGUAGES:  # of kernels whose body is a block
         what, fix = f"a kernel of threads in {target}", f"write AscendKernel(ascend.block(...)).source({target!r})"
         raise LeafTypeError(what, f"one of {', '.join(TARGETS)}", fix)
     if target not in TARGETS:

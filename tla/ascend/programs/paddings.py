@@ -1,0 +1,225 @@
+"""Matrices that vector cores lay out anew before a product: with PADDING_ND rows of whole 512 bytes, with PADDING_NZ blocks.
+
+Every vector core moves its share of tiles to UB, there into blocks where it has to be, and on to a workspace in global
+memory; UB holds two at a time. Behind the last stands a barrier of all vector cores, so that the product begins when all
+is there.
+
+Source: CATLASS `PaddingMatrixND`, `PaddingMatrixNZ`, `PaddingBuilder` (padding_matmul.hpp), `OptimizedMatmulTla`.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...core.errors import LeafTypeError
+from ...core.layout import Layout, require_origin
+from ...tensors.tensor import Tensor
+from ...tensors.views import GetTile
+from ..architecture import Architecture
+from ..tags import ColumnMajor, RowMajor, nZ, zN
+from ..transfers import transfer
+from ..transfers.side import tensor_at
+from ..vectors.plan import vector
+from .block import Operand, once
+from .check import check_program
+from .results import Copied, Report
+from .statements import Buffer, Compute, Move, Part, Program, SetFlag, WaitFlag, in_gm
+from .values import execute_program, merged
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+#: A way of padding -> the bytes of UB that a tile of it has at most.
+WAYS = {"PADDING_ND": 96 * 1024, "PADDING_NZ": 48 * 1024}
+#: The bytes that PADDING_ND makes rows a multiple of: these are read best.
+_WHOLE = 512
+#: The vector cores beside a core for matrices, and the tiles that are in UB at a time.
+BESIDE, _STAGES = 2, 2
+#: The rows of a tile of PADDING_NZ, and of a repeat of its Copy.
+_ROWS, _OF_REPEAT = 16, 8
+
+#: A part of a matrix: where it begins, and its sizes.
+Box = tuple[tuple[int, int], tuple[int, int]]
+
+
+class Padded(NamedTuple):
+    """A matrix that is laid out anew: its name, the way, as it lies in global memory, and as it is to lie there."""
+
+    name: str
+    way: str
+    before: Operand
+    after: Operand
+
+    @property
+    def turned(self) -> bool:
+        """Whether it lies column by column: then all is as of its transpose."""
+        return self.before.tag is ColumnMajor
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """The number of rows, and the length of each; of one that is turned those of columns."""
+        m, n = map(int, require_origin(self.name, self.before.layout))
+        return (n, m) if self.turned else (m, n)
+
+    def rows(self, x: Operand) -> Tensor:
+        """The matrix in global memory as rows, before or after; of blocks the last ones whole."""
+        high, wide = self.sizes
+        if x.tag in (zN, nZ):
+            return tensor_at("GM", zN.MakeLayout(x.element, high, _up(wide, int(x.element.C0))))
+        return tensor_at(
+            "GM", RowMajor.MakeLayout(x.element, high, wide, ld=int(x.layout.stride[1 if self.turned else 0]))
+        )
+
+    def tiles(self, room: int, core: int, count: int) -> Iterator[Box]:
+        """The tiles of a vector core, as rows: of PADDING_ND whole rows where they fit, its share one behind the other;
+        of PADDING_NZ every count-th of 16 rows.
+
+        room   the bytes of a tile at most;  count  the number of vector cores
+        """
+        (high, wide), c0, most = self.sizes, int(self.before.element.C0), room * 8 // self.before.element.bits
+        if self.way == "PADDING_NZ":
+            step, columns = _ROWS, _up(wide // -(-wide // (most // _ROWS)), c0)
+            starts = [*itertools.product(range(0, high, step), range(0, wide, columns))][core::count]
+            end = high
+        else:
+            share, rest = divmod(high, count)
+            first = core * share + min(core, rest)
+            end, step, columns = first + share + (core < rest), max(1, most // _up(wide, c0)), min(wide, most)
+            starts = [*itertools.product(range(first, end, step), range(0, wide, columns))]
+        for row, column in starts:
+            yield (row, column), (min(step, end - row), min(columns, wide - column))
+
+
+def padded(name: str, x: Operand, way: str) -> Padded:
+    """A matrix of rows, or of columns, with what a way of padding makes of it; LeafTypeError for others."""
+    fix = f"leave out padding={{{name!r}: ...}}"
+    if not isinstance(way, str) or way not in WAYS:
+        raise LeafTypeError(f"padding={{{name!r}: {way!r:.40}}}", f"one of {', '.join(WAYS)}", fix)
+    if x.tag not in (RowMajor, ColumnMajor):
+        raise LeafTypeError(f"{way} of {name} of the tag {x.tag}", "RowMajor or ColumnMajor", fix)
+    if x.element.bits not in (16, 32) and way == "PADDING_NZ":
+        raise LeafTypeError(f"PADDING_NZ of {x.element}", "elements of 16 or 32 bits, as Copy has", "write PADDING_ND")
+    sizes = require_origin(name, x.layout)
+    if way == "PADDING_NZ":
+        tag = zN if x.tag is RowMajor else nZ
+        return Padded(name, way, x, Operand(x.element, tag, tag.MakeLayout(x.element, *sizes)))
+    ld = _up(int(sizes[1 if x.tag is RowMajor else 0]), _WHOLE * 8 // x.element.bits)
+    return Padded(name, way, x, Operand(x.element, x.tag, x.tag.MakeLayout(x.element, *sizes, ld=ld)))
+
+
+@dataclass(frozen=True)
+class Paddings:
+    """The work of vector cores before a product: the matrices that they lay out anew, and the program of each core.
+
+    arch      the architecture;  matrices  each with its way
+    tensors   in global memory, before and after: WA is what A becomes
+    count     the number of vector cores
+    room      the bytes of a tile by its way
+
+    Source: CATLASS `PaddingMatrixND`, `PaddingMatrixNZ`.
+    """
+
+    arch: Architecture
+    matrices: tuple[Padded, ...]
+    tensors: Mapping[str, Buffer]
+    count: int
+    room: Mapping[str, int]
+
+    @functools.cached_property
+    def buffers(self) -> dict[str, Buffer]:
+        """The buffers of UB: two tiles, of PADDING_NZ each with the blocks that it becomes; those of one matrix are
+        reused for the next."""
+        found = {}
+        for x in self.matrices:
+            size, sides = self.room[x.way], ("In", "Out") if x.way == "PADDING_NZ" else ("In",)
+            flat = Layout((size * 8 // x.before.element.bits,), (1,))
+            for i, (stage, side) in enumerate(itertools.product(range(_STAGES), sides)):
+                name = f"ub{x.name}{side}{stage}"
+                found[name] = Buffer(name, "UB", x.before.element, flat, i * size)
+        return found
+
+    @functools.cached_property
+    def programs(self) -> tuple[Program, ...]:
+        """The program of each vector core."""
+        every, moves = {**self.tensors, **self.buffers}, once(self._moves)
+        bodies = (
+            tuple(s for x in self.matrices for s in self._statements(x, core, moves)) for core in range(self.count)
+        )
+        return tuple(Program(self.arch, every, body) for body in bodies)
+
+    def _statements(self, x: Padded, core: int, moves: Any) -> Iterator[Any]:
+        """The statements of a vector core for one matrix: each tile goes from pipe to pipe, and each pipe says when its
+        buffer may be filled again."""
+        pipes = ("MTE2", "V", "MTE3") if x.way == "PADDING_NZ" else ("MTE2", "MTE3")
+        free = [(f"{after}_{pipe}", i) for pipe, after in itertools.pairwise(pipes) for i in range(_STAGES)]
+        yield from (SetFlag(*flag) for flag in free)
+        for number, box in enumerate(x.tiles(self.room[x.way], core, self.count)):
+            stage = number % _STAGES
+            for pipe, before, after, part in zip(pipes, ("", *pipes), (*pipes[1:], ""), moves(x, *box, stage)):
+                yield from [WaitFlag(f"{before}_{pipe}", stage)] if before else []
+                yield from [WaitFlag(f"{after}_{pipe}", stage)] if after else []
+                yield part
+                yield from [SetFlag(f"{pipe}_{before}", stage)] if before else []
+                yield from [SetFlag(f"{pipe}_{after}", stage)] if after else []
+        yield from (WaitFlag(*flag) for flag in free)
+
+    def _moves(self, x: Padded, start: tuple[int, int], sizes: tuple[int, int], stage: int) -> tuple[Part, ...]:
+        """The parts of a tile, one for each pipe: into UB, there into blocks, and to the workspace."""
+        (rows, columns), e = sizes, x.before.element
+        wide = _up(columns, int(e.C0))
+        into, out, to = f"ub{x.name}In{stage}", f"ub{x.name}Out{stage}", f"W{x.name}"
+        tile = tensor_at("UB", RowMajor.MakeLayout(e, rows, columns, ld=wide))
+        parts = [self._part(f"{x.name} to UB", into, x.name, GetTile(x.rows(x.before), start, sizes), tile, e)]
+        made = columns
+        if x.way == "PADDING_NZ":  # whole repeats and blocks: what is behind the tile is in its buffer
+            whole = _up(rows, _OF_REPEAT), wide
+            blocks, of = (tensor_at("UB", tag.MakeLayout(e, *whole)) for tag in (zN, RowMajor))
+            copies = vector("Copy", blocks, of, element=e, arch=self.arch)
+            parts += [Part(f"{x.name} into blocks", out, into, tuple(Compute((out, into), (i,)) for i in copies))]
+            into, made, tile = out, wide, tensor_at("UB", zN.MakeLayout(e, rows, wide))
+        dst = GetTile(x.rows(x.after), start, (rows, made))
+        return (*parts, self._part(f"{x.name} to its workspace", to, into, tile, dst, e))
+
+    def _part(self, what: str, dst: str, src: str, begin: Tensor, end: Tensor, e: Any) -> Part:
+        made = transfer(begin, end, self.arch, element=e)
+        return Part(what, dst, src, tuple(Move(dst, src, i) for i in made))
+
+    def check(self, core: int) -> Report:
+        """Check the program of a vector core: its tiles of each workspace are those of the matrix."""
+        results = []
+        for x in self.matrices:
+            boxes = x.tiles(self.room[x.way], core, self.count)
+            parts = ((a[::-1], b[::-1]) if x.turned else (a, b) for a, b in boxes)
+            results.append(Copied(f"W{x.name}", x.name, tuple(parts)))
+        return check_program(self.programs[core], results)
+
+    def reports(self) -> tuple[Report, ...]:
+        """The report of each vector core."""
+        return tuple(map(self.check, range(self.count)))
+
+    def execute(self, given: Mapping[str, npt.NDArray[Any]]) -> dict[str, Any]:
+        """Execute the programs of all vector cores on the matrices by name: what is in each workspace then."""
+        made: dict[str, Any] = {}
+        held = {x.name: given[x.name] for x in self.matrices}
+        for program in self.programs:
+            done = execute_program(program, held)
+            made = {f"W{name}": merged(made.get(f"W{name}"), done.get(f"W{name}")) for name in held}
+        return made
+
+
+def paddings_of(arch: Architecture, matrices: Sequence[Padded], cores: int, room: Mapping[str, int] = WAYS) -> Paddings:
+    """Make the work of the vector cores beside so many cores; room: the bytes of a tile by its way."""
+    tensors = [
+        in_gm(name, o.element, o.layout) for x in matrices for name, o in ((x.name, x.before), (f"W{x.name}", x.after))
+    ]
+    made = Paddings(arch, tuple(matrices), {b.name: b for b in tensors}, BESIDE * cores, room)
+    _ = made.programs
+    return made
+
+
+def _up(n: int, unit: int) -> int:
+    return -(-n // unit) * unit
