@@ -18,7 +18,7 @@ import harness
 
 os.environ.update(harness.ENVIRONMENT)
 
-MOST = 8
+MOST = 24
 NAMES = """mlp:9201:v5e:2x2 adam:9202:v6e:2x2 attention:9203:v5p:2x2x1 decode:9204:v5e:2x2 convolution:9205:v4:2x2x1
 vit:9206:v3:2x2 quantised:9207:v6e:2x2 recurrent:9208:v5e:2x2 dlrm:9209:v4:2x2x1 moe:9210:v5e:2x2 scatter:9211:v5e:2x2
 fourier:9212:v5p:2x2x1 einsums:9213:v6e:2x2 complexes:9214:v5e:2x2 shuffles:9215:tpu7x:2x2x1 remat:9216:v6e:2x2

@@ -56,7 +56,7 @@ def stated(instruction: Instruction) -> Iterator[Pair]:
     >>> list(stated(parse_instruction("%c = (f32[2], f32[3]) custom-call(%a, %b), output_to_operand_aliasing={{1}: (0, {})}")))
     [((1,), 0, ())]
     """
-    if "output_to_operand_aliasing" in instruction._words:
+    if "output_to_operand_aliasing" in instruction._tail.words:
         yield from (alias[:3] for alias in aliases(instruction.attributes.get("output_to_operand_aliasing", "{}")))
 
 
@@ -135,7 +135,7 @@ def behind(name: str, body: Mapping[str, Instruction], opcodes: Container[str]) 
 
 def element_of(it: Instruction) -> int | None:
     """The number of the element that a get-tuple-element takes; None where the text does not say it."""
-    return _index(it._words)
+    return _index(it._tail.words)
 
 
 @plain_memo

@@ -248,7 +248,7 @@ class _Follow:
 
     def in_place(self, it: Instruction, result: Tree, operands: list[Tree]) -> None:
         """One buffer for the parts of the result and the operands that they overwrite."""
-        pairs = [*aliasing.stated(it)] if it._words else []
+        pairs = [*aliasing.stated(it)] if it._tail.words else []
         if it.opcode == "fusion":
             pairs += aliasing.of_fusion(it, self.bodies)
         elif it.opcode in aliasing.IN_PLACE:

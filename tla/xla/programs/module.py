@@ -103,9 +103,9 @@ class Module:
 
     def frames(self, instruction: Instruction) -> tuple[SourceLine, ...]:
         """The lines of the user's program that an instruction is from, the innermost call first."""
-        if instruction._metadata not in self._frames:
-            self._frames[instruction._metadata] = tuple(self._source_lines(instruction.metadata))
-        return self._frames[instruction._metadata]
+        if instruction._tail.metadata not in self._frames:
+            self._frames[instruction._tail.metadata] = tuple(self._source_lines(instruction.metadata))
+        return self._frames[instruction._tail.metadata]
 
     def _source_lines(self, metadata: Mapping[str, str]) -> Iterator[SourceLine]:
         if "source_file" in metadata:

@@ -10,11 +10,10 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 
-from ...core.cache import compiled, plain_memo
 from ...core.errors import LeafTypeError
 from ...core.reader import nearest
 from ..shapes.values import Shape, arrays
-from .instruction import Instruction, attribute_spans, entries
+from .instruction import Instruction, Tail, attribute_spans
 from .module import Module, header_attributes
 from .program import Located
 
@@ -84,8 +83,6 @@ NEEDED = {
     "transpose": ("dimensions",),
     "while": ("condition", "body"),
 }
-#: Metadata of known names with plain values, as nearly all are.
-_PLAIN_METADATA = rf"""\{{(?:(?:{"|".join(sorted(METADATA))})=(?:"[^"\\]*"|[0-9]+)(?: (?!\}})|(?=\}})))*\}}"""
 _KEYS = re.compile(r", ?([A-Za-z_][\w-]*)=")
 _ASYNC = ("-start", "-update", "-done")
 
@@ -128,11 +125,10 @@ def unknown_names(lines: Iterable[Located] | Module) -> tuple[str, ...]:
     if isinstance(lines, Module):
         return unknown_in_header(lines.header) + unknown_names(x for body in lines.computations.values() for x in body)
     found: dict[str, dict[int, None]] = defaultdict(dict)
-    faults: dict[tuple[str, str], list[str]] = {}  # by what is said of an instruction: most lines say what others do
+    faults: dict[tuple[str, Tail], list[str]] = {}  # by what is said of an instruction: most lines say what others do
     spaces: dict[int, tuple[Shape, list[str]]] = {}  # by identity: equal texts are one shape
     called: dict[str, dict[int, None]] = defaultdict(dict)
     there: set[str | None] = set()
-    plain = compiled(_PLAIN_METADATA).fullmatch
     for x in lines if isinstance(lines, Iterable) else [lines]:
         if not isinstance(x, Located):
             raise LeafTypeError(
@@ -140,19 +136,18 @@ def unknown_names(lines: Iterable[Located] | Module) -> tuple[str, ...]:
                 "instructions with their places",
                 "write unknown_names(read_hlo(path))",
             )
-        it = x.instruction
-        there.add(x.computation)
-        for name in it.called if x.computation is not None else ():  # else it is a line by itself
-            called[name][x.line] = None
-        key, shape, metadata = (it.opcode, it._words), it.shape, it._metadata
+        it, computation, _is_entry, line = x
+        there.add(computation)
+        key, shape = (it.opcode, it._tail), it.shape
+        for name in key[1].called if computation is not None else ():  # else it is a line by itself
+            called[name][line] = None
         if key not in faults:
             faults[key] = [*_unknown(it)]
         if id(shape) not in spaces:
             spaces[id(shape)] = shape, [*_unknown_spaces(shape)]
-        said = () if not metadata or plain(metadata) else _unknown_metadata(metadata)
-        if faults[key] or said or spaces[id(shape)][1]:
-            for what in (*faults[key], *said, *spaces[id(shape)][1]):
-                found[what][x.line] = None
+        if faults[key] or spaces[id(shape)][1]:
+            for what in (*faults[key], *spaces[id(shape)][1]):
+                found[what][line] = None
     for name in (name for name in called if name not in there):
         found[f"computation {name} is called, and not there: what it does is not known"] = called[name]
     return tuple(f"{_numbers([*at])}: {what}" for what, at in found.items())
@@ -171,11 +166,7 @@ def _unknown(it: Instruction) -> Iterator[str]:
     if not is_opcode(it.opcode):
         yield f"opcode {it.opcode} is not known: its result counts as new memory"
     yield from _faults_of_attributes(it)
-
-
-@plain_memo
-def _unknown_metadata(text: str) -> tuple[str, ...]:
-    return tuple(_passed_over(key, METADATA, "of metadata ") for key in entries(text) if key not in METADATA)
+    yield from (_passed_over(key, METADATA, "of metadata ") for key in it.metadata if key not in METADATA)
 
 
 def _unknown_spaces(shape: Shape) -> Iterator[str]:
@@ -186,7 +177,7 @@ def _unknown_spaces(shape: Shape) -> Iterator[str]:
 
 def _faults_of_attributes(it: Instruction) -> Iterator[str]:
     """The attributes that are not known, those given twice, and those that are missing."""
-    needed, keys = NEEDED.get(it.opcode, ()), _KEYS.findall(it._words)
+    needed, keys = NEEDED.get(it.opcode, ()), _KEYS.findall(it._tail.words)
     if ATTRIBUTES.issuperset(keys) and len({*keys}) == len(keys) and all(key in keys for key in needed):
         return
     found = [key for key, *_ in attribute_spans(it.tail, 0)]  # without what stands in strings and brackets
