@@ -1,7 +1,7 @@
 """Peaks of programs by `xla.memory`, beside what XLA's compiler reports of the same programs.
 
-    pip install jax libtpu
-    python tests/bench/tpu/peaks.py [NAME...]      # FAMILY:SEED:TOPOLOGY of harness.py, or a seed alone: 60 fresh ones
+pip install jax libtpu
+python tests/bench/tpu/peaks.py [NAME...]      # FAMILY:SEED:TOPOLOGY of harness.py, or a seed alone: 60 fresh ones
 """
 
 import sys
@@ -9,7 +9,6 @@ import sys
 import harness
 
 from tla import TlaError, xla
-
 
 #: With larger ones for programs of several devices.
 TOPOLOGIES = (*harness.TOPOLOGIES, "v5e:4x4", "v6e:4x4", "v5p:2x2x2")

@@ -48,7 +48,7 @@ def contradictions(module: Module) -> tuple[str, ...]:
 
 def _names(body: Body) -> Iterator[str]:
     """Names and numbers of parameters that are given twice; a parameter that is missing."""
-    if len({x.instruction.name for x in body.lines}) < len(body.lines):
+    if len(body.given) < len(body.lines):
         yield from _twice((x.instruction.name, x) for x in body.lines)
     if {n for n, _x in body.parameters} == {*range(len(body.parameters))}:
         return

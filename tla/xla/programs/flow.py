@@ -9,7 +9,7 @@ Source: XLA xla/hlo/analysis/hlo_dataflow_analysis.cc, hlo_alias_analysis.cc; xl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from typing import cast
 
 from ...core.cache import plain_memo
@@ -61,30 +61,11 @@ def flow(module: Module, target: str | None = None) -> Flow:
     return follow.out
 
 
-class _Bodies(Mapping[str, Mapping[str, Instruction]]):
-    """By computation, its instructions by name: made when they are asked for."""
-
-    def __init__(self, module: Module) -> None:
-        self.lines, self.made = module.computations, dict[str, Mapping[str, Instruction]]()
-
-    def __getitem__(self, name: str) -> Mapping[str, Instruction]:
-        if name not in self.made:
-            self.made[name] = {x.instruction.name: x.instruction for x in self.lines[name]}
-        return self.made[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.lines)
-
-    def __len__(self) -> int:
-        return len(self.lines)
-
-
 class _Follow:
     """Going through a module in the order in which it runs."""
 
     def __init__(self, module: Module) -> None:
         self.module, self.out = module, Flow(module)
-        self.bodies = _Bodies(module)
         self.arguments: dict[int, Tree] = {}
         self.entered: dict[str | None, int] = {}  # by computation, the step of its parameter
         self.span = 0  # the number of the computation that runs
@@ -250,7 +231,7 @@ class _Follow:
         """One buffer for the parts of the result and the operands that they overwrite."""
         pairs = [*aliasing.stated(it)] if it._tail.words else []
         if it.opcode == "fusion":
-            pairs += aliasing.of_fusion(it, self.bodies)
+            pairs += aliasing.of_fusion(it, self.module)
         elif it.opcode in aliasing.IN_PLACE:
             pairs += (
                 [((k,), k, ()) for k, _ in enumerate(result.elements)] if isinstance(result, Table) else [((), 0, ())]
@@ -378,7 +359,7 @@ class _Follow:
 
     def called_by(self, line: Located) -> str | None:
         """The computation of an asynchronous operation, which its -start names."""
-        start = aliasing.behind(line.instruction.name, self.bodies.get(line.computation or "", {}), ("async-update",))
+        start = aliasing.behind(line.instruction.name, self.module.body(line.computation or ""), ("async-update",))
         return next(iter(start.called), None) if start is not None else None
 
     def branches(self, line: Located, operands: list[Tree], depth: int) -> Tree:

@@ -59,13 +59,18 @@ class Body:
                 self.root = x
             if it.opcode == "parameter" and (number := it.parameter_number) is not None:
                 self.parameters.append((number, x))
-            elif it.called:
+            elif it._tail.called:
                 self.callers.append(x)
 
     @functools.cached_property
     def given(self) -> dict[str, Located]:
         """The lines by name."""
         return {x.instruction.name: x for x in self.lines}
+
+    def instruction(self, name: str) -> Instruction | None:
+        """The instruction of a name; None where no line has it."""
+        found = self.given.get(name)
+        return None if found is None else found.instruction
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,9 +48,7 @@ _LINE = re.compile(
     rf"(?:(constant|parameter)\(({_LITERAL})|(?!constant\(|parameter\()([a-z][a-z0-9_-]*)\(((?:{_ONE}(?:, "
     rf"{_ONE})*)?))\)"
 )
-_TAIL = re.compile(
-    rf"((?:{_WORD})*)(?:, metadata=({_VALUE}))?((?:{_WORD})*)(?:, backend_config=|(?<![={{\s])\Z)"
-)
+_TAIL = re.compile(rf"((?:{_WORD})*)(?:, metadata=({_VALUE}))?((?:{_WORD})*)(?:, backend_config=|(?<![={{\s])\Z)")
 _json = json.JSONDecoder().raw_decode
 
 
