@@ -11,9 +11,9 @@ import re
 from collections.abc import Container, Iterator
 from typing import NamedTuple
 
-from ...core.cache import plain_memo
+from ...core.cache import known_memo, plain_memo
 from ...core.reader import Reader
-from .instruction import Instruction, attributes_of
+from .instruction import Instruction, Tail, attributes_of
 from .module import Body, Module
 
 Path = tuple[int, ...]
@@ -51,15 +51,16 @@ MAX_FUSIONS = 100
 _INDICES = re.compile(r'"indices":\[([^\]]*)\]')
 
 
-def stated(instruction: Instruction) -> Iterator[Pair]:
+@known_memo
+def stated(tail: Tail) -> tuple[Pair, ...]:
     """The aliases that the attribute output_to_operand_aliasing states.
 
     >>> from tla.xla import parse_instruction
-    >>> list(stated(parse_instruction("%c = (f32[2], f32[3]) custom-call(%a, %b), output_to_operand_aliasing={{1}: (0, {})}")))
-    [((1,), 0, ())]
+    >>> stated(parse_instruction("%c = (f32[2], f32[3]) custom-call(%a, %b), output_to_operand_aliasing={{1}: (0, {})}")._tail)
+    (((1,), 0, ()),)
     """
-    if "output_to_operand_aliasing" in instruction._tail.words:
-        yield from (alias[:3] for alias in aliases(instruction.attributes.get("output_to_operand_aliasing", "{}")))
+    key = "output_to_operand_aliasing"
+    return tuple(alias[:3] for alias in aliases(attributes_of(tail.words).get(key, "{}"))) if key in tail.words else ()
 
 
 @plain_memo
@@ -110,18 +111,21 @@ class _AliasReader(Reader):
         return tuple(self.listed("{}", lambda: self.integer("the number of an element", least=0), "a part"))
 
 
-def shared(instruction: Instruction) -> Iterator[tuple[int, ...]]:
+@known_memo
+def shared(tail: Tail) -> tuple[tuple[int, ...], ...]:
     """Numbers of operands that share memory, by the compiler's own note; those from the count of operands on
     are its results.
 
     >>> from tla.xla import parse_instruction
     >>> text = '%f = s32[] add(%a, %b), backend_config={"aliasing_operands":{"lists":[{"indices":["0","2"]}]}}'
-    >>> list(shared(parse_instruction(text)))
-    [(0, 2)]
+    >>> shared(parse_instruction(text)._tail)
+    ((0, 2),)
     """
-    noted = instruction.tail.partition('"aliasing_operands":{"lists":[{')[2].partition("}]}")[0]
-    for text in _INDICES.findall(noted):
-        yield tuple(int(n) for n in text.replace('"', "").split(",") if n.strip().isdecimal())
+    noted = tail.text.partition('"aliasing_operands":{"lists":[{')[2].partition("}]}")[0]
+    return tuple(
+        tuple(int(n) for n in text.replace('"', "").split(",") if n.strip().isdecimal())
+        for text in _INDICES.findall(noted)
+    )
 
 
 def behind(name: str, body: Body, opcodes: Container[str]) -> Instruction | None:

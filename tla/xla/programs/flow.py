@@ -139,7 +139,7 @@ class _Follow:
         if it.called:
             self.applied(it, now)
         self.in_place(it, result, operands)
-        if it.opcode == "custom-call" and 'custom_call_target="ConcatBitcast"' in it.tail:
+        if it.opcode == "custom-call" and 'custom_call_target="ConcatBitcast"' in it._tail.text:
             for value in (v for o in operands for v in leaves(o)):  # they are parts of the result, side by side
                 self.out.values[value].end = min(self.out.values[value].end, now - 1)
         return result
@@ -229,7 +229,7 @@ class _Follow:
 
     def in_place(self, it: Instruction, result: Tree, operands: list[Tree]) -> None:
         """One buffer for the parts of the result and the operands that they overwrite."""
-        pairs = [*aliasing.stated(it)] if it._tail.words else []
+        pairs = [*aliasing.stated(it._tail)]
         if it.opcode == "fusion":
             pairs += aliasing.of_fusion(it, self.module)
         elif it.opcode in aliasing.IN_PLACE:
@@ -239,10 +239,10 @@ class _Follow:
         for out, operand, path in pairs:
             if operand < len(operands):
                 self.out.share(part(result, out), part(operands[operand], path))
-        if '"aliasing_operands":{"lists":[{' not in it.tail:
+        if not (noted := aliasing.shared(it._tail)):
             return
         outs = [*arrays(result)]
-        for numbers in aliasing.shared(it):
+        for numbers in noted:
             for k in numbers:
                 source = operands[min(numbers)] if min(numbers) < len(operands) else None
                 if k >= len(operands) and k - len(operands) < len(outs) and isinstance(source, int):

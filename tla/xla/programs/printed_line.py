@@ -52,16 +52,9 @@ _TAIL = re.compile(rf"((?:{_WORD})*)(?:, metadata=({_VALUE}))?((?:{_WORD})*)(?:,
 _json = json.JSONDecoder().raw_decode
 
 
-def line_parts(line: str) -> re.Match[str] | None:
-    """The match of an instruction as XLA prints it, up to its operands' end; None of any other.
-
-    Its groups: head, ROOT, name, shape, opcode and text of a literal, or opcode and operands.
-
-    >>> line_parts("  ROOT %a = f32[3]{0} add(%b, %c), metadata={op_name=\\"f\\"}").groups()
-    ('  ROOT %a = ', 'ROOT ', 'a', 'f32[3]{0}', None, None, 'add', '%b, %c')
-    >>> line_parts("%a = f32[3] add ( %b )")  # None: not as XLA prints it
-    """
-    return _LINE.match(line)
+#: The match of an instruction as XLA prints it, up to its operands' end; None of any other line. Its groups: head, ROOT,
+#: name, shape, opcode and text of a literal, or opcode and operands.
+line_parts = _LINE.match
 
 
 def tail_parts(tail: str) -> tuple[str, str, str] | None:
