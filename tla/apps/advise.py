@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .. import xla
 from ..core.errors import LeafTypeError, RangeError
 from ..core.on_demand import OnDemand, jax_module
+from ..xla.advice.bench import jitted
 from .terminal import Answer
 
 if TYPE_CHECKING:
@@ -54,7 +55,9 @@ def advise(arguments: argparse.Namespace) -> Answer:
             "a tuple of arguments",
             "write arguments = (x, y)",
         )
-    _require_it_takes(function, given, f"{name} of {path}")
+    if callable(function):  # else try_advice says so
+        function = jitted(function)
+        _require_it_takes(function, given, f"{name} of {path}")
     found = xla.try_advice(function, *given, topology=arguments.topology, most=arguments.most)
     value = {
         "target": found.target,
@@ -66,8 +69,6 @@ def advise(arguments: argparse.Namespace) -> Answer:
 
 def _require_it_takes(function: Any, given: Sequence[Any], where: str) -> None:
     """RangeError where a function raises as JAX traces it: it is the user's, and so is what it raises."""
-    if not callable(function):
-        return  # try_advice says so
     try:
         jax_module("jax").eval_shape(function, *given)
     except Exception as error:
