@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...core.errors import LeafTypeError, RangeError
+from ...core.errors import RangeError, require_type
 from ..shapes.array_shape import COMBINE, ArrayLayout, ArrayShape
 from ..shapes.default import default_layout, orders
 from ..shapes.grammar import as_shape
@@ -190,10 +190,7 @@ def advise(memory: Memory, space: int = 0) -> list[Advice]:
 
     Raises RangeError for a memory space that holds nothing. Source: `alternatives`.
     """
-    if not isinstance(memory, Memory):
-        raise LeafTypeError(
-            f"advise of a {type(memory).__name__}", "what tla.xla.memory gives", "write advise(memory(path))"
-        )
+    require_type(memory, Memory, "advise of a", "what tla.xla.memory gives", "write advise(memory(path))")
     if space not in memory.peak:
         raise RangeError(
             f"advice for S({space})", f"one of {', '.join(map(str, memory.peak))}", "take one of memory.peak"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from ...core.errors import LeafTypeError, LoweringError, ParseError
+from ...core.errors import LoweringError, ParseError, require_type
 from ..shapes.array_shape import ArrayShape
 from ..shapes.values import Shape, TupleShape, arrays
 from .aliasing import element_of, element_of_done
@@ -40,8 +40,7 @@ def contradictions(module: Module) -> tuple[str, ...]:
 
     Source: XLA HloVerifier, as far as a text shows it.
     """
-    if not isinstance(module, Module):
-        raise LeafTypeError(f"contradictions of a {type(module).__name__}", "a Module", "read_module(path) gives one")
+    require_type(module, Module, "contradictions of a", "a Module", "read_module(path) gives one")
     bodies = {name: module.body(name) for name in module.computations}
     return (*(text for body in bodies.values() for text in _names(body)), *_shapes(bodies), *_of_entry(module))
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from ...core.cache import known_memo, plain_memo
-from ...core.errors import LeafTypeError, ParseError
+from ...core.errors import ParseError, require_type
 from ...core.value import put
 from ..shapes.grammar import REMEMBERED, parse_shape
 from ..shapes.values import Shape
@@ -273,10 +273,7 @@ def parse_instruction(line: str) -> Instruction:
     Law: str(parse_instruction(line)) == line for every instruction that XLA prints.
     Source: XLA xla/hlo/parser/hlo_parser.cc.
     """
-    if not isinstance(line, str):
-        raise LeafTypeError(
-            f"a line of type {type(line).__name__}", "a text such as '%c = f32[8]{0} copy(%a)'", "decode bytes first"
-        )
+    require_type(line, str, "a line of type", "a text such as '%c = f32[8]{0} copy(%a)'", "decode bytes first")
     return printed_instruction(line) or _by_marks(line)
 
 
