@@ -13,10 +13,10 @@ from collections.abc import Callable
 from typing import cast
 
 from ...core.cache import plain_memo
-from ...core.errors import LoweringError, RangeError, TlaError
+from ...core.errors import LoweringError, RangeError
 from ...core.leaf_arithmetic import ceil_div
 from ..shapes.array_shape import ArrayShape
-from ..shapes.sizes import byte_size
+from ..shapes.sizes import size_if_known
 from ..shapes.values import BufferShape, Shape, TupleShape
 from . import aliasing
 from .instruction import Instruction
@@ -39,6 +39,7 @@ _UNTILED, _TILED_SPACES = 1024, frozenset({0, 4, 6})
 _NAMES = frozenset({"tuple", "get-tuple-element", "while", "call", "conditional", "parameter"})
 #: Those of them that no buffer of a computation applied to elements is for.
 _UNWRITTEN = _NAMES - {"parameter"}
+_size = plain_memo(size_if_known)
 #: Spaces of the context of a SparseCore's operation that are not the SparseCore's own: the TensorCore waits there.
 _WAITED_FOR = frozenset({2, 4})
 
@@ -497,11 +498,3 @@ def _allocate(found: Flow, target: str | None) -> None:
         elif tiled and value.space in _TILED_SPACES and not value.shape.effective_layout.tiles:
             unit = _UNTILED * max(value.shape.bits, 8) // 8
             value.bytes = ceil_div(value.bytes, unit) * unit
-
-
-@plain_memo
-def _size(shape: ArrayShape) -> int | None:
-    try:
-        return byte_size(shape)
-    except TlaError:
-        return None

@@ -15,7 +15,7 @@ from ...core.cache import plain_memo
 from ...core.errors import ParseError, TlaError
 from ..shapes.array_shape import ArrayShape
 from ..shapes.compare import is_bitcast, relayout, transposed
-from ..shapes.sizes import byte_size
+from ..shapes.sizes import size_if_known
 from ..shapes.values import Shape, arrays
 from .aliasing import behind, element_of
 from .instruction import Instruction
@@ -207,7 +207,16 @@ def _fused(
         change for change in ("order", "type", "space") if change in inner - {"space"} or (change == "space" and apart)
     )
     return Move(
-        line, a, b, changes, False, _bytes(a), _bytes(b), parts[0].run if len(parts) == 1 else None, loops, inside
+        line,
+        a,
+        b,
+        changes,
+        False,
+        size_if_known(a) or 0,
+        size_if_known(b) or 0,
+        parts[0].run if len(parts) == 1 else None,
+        loops,
+        inside,
     )
 
 
@@ -229,7 +238,7 @@ def _move(line: Located, a: ArrayShape, b: ArrayShape, loops: tuple[Loop, ...], 
     if spaces[0] != spaces[1]:
         changes += ("space",)
     free = it.opcode == "bitcast" or (not changes and it.opcode in ("transpose", "reshape"))
-    sizes = (0, 0) if free else (_bytes(a), _bytes(b))
+    sizes = (0, 0) if free else (size_if_known(a) or 0, size_if_known(b) or 0)
     return Move(line, a, b, () if it.opcode == "bitcast" else changes, free, *sizes, run, loops, inside)
 
 
@@ -270,13 +279,6 @@ def _run(a: ArrayShape, b: ArrayShape) -> int | None:
         return relayout(a, b).run
     except TlaError:  # a reshape, or what is not lowered
         return None
-
-
-def _bytes(a: ArrayShape) -> int:
-    try:
-        return byte_size(a)
-    except TlaError:
-        return 0
 
 
 # ------------------------------------------------------------------------------------------------ trip counts
