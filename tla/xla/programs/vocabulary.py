@@ -34,47 +34,46 @@ REPORTED = {0: "default", 1: "vmem", 2: "smem", 3: "hbm", 4: "host", 5: "cmem"}
 MOVED = frozenset({1, 3})
 
 OPCODES = frozenset(
-    """     abs acos acosh add add-dependency after-all all-gather all-reduce all-to-all and asin asinh atan atan2 atanh
-    batch-norm-grad     batch-norm-inference batch-norm-training bitcast bitcast-convert broadcast call cbrt ceil
-    cholesky clamp     collective-broadcast collective-permute collective-reduce compare complex concatenate conditional
-    constant convert     convolution copy cosh cosine count-leading-zeros custom-call divide domain dot dynamic-reshape
-    dynamic-slice     dynamic-update-slice erf exponential exponential-minus-one fft floor fusion gather
-    get-dimension-size get-tuple-element imag     infeed iota is-finite log log-plus-one logistic map maximum minimum
-    mulhi multiply negate not opt-barrier or outfeed pad     parameter partition-id popcnt power ragged-all-to-all
-    ragged-dot real recv recv-done reduce reduce-precision reduce-scatter     reduce-window remainder replica-id reshape
-    reverse rng rng-bit-generator rng-get-and-update-state round-nearest-afz     round-nearest-even rsqrt scaled-dot
-    scan scatter select select-and-scatter send send-done set-dimension-size shift-left     shift-right-arithmetic
-    shift-right-logical shuffle sign sine sinh slice sort sqrt stochastic-convert subtract tan tanh topk     transpose
+    """abs acos acosh add add-dependency after-all all-gather all-reduce all-to-all and asin asinh atan atan2 atanh
+    batch-norm-grad batch-norm-inference batch-norm-training bitcast bitcast-convert broadcast call cbrt ceil
+    cholesky clamp collective-broadcast collective-permute collective-reduce compare complex concatenate conditional
+    constant convert convolution copy cosh cosine count-leading-zeros custom-call divide domain dot dynamic-reshape
+    dynamic-slice dynamic-update-slice erf exponential exponential-minus-one fft floor fusion gather
+    get-dimension-size get-tuple-element imag infeed iota is-finite log log-plus-one logistic map maximum minimum
+    mulhi multiply negate not opt-barrier or outfeed pad parameter partition-id popcnt power ragged-all-to-all
+    ragged-dot real recv recv-done reduce reduce-precision reduce-scatter reduce-window remainder replica-id reshape
+    reverse rng rng-bit-generator rng-get-and-update-state round-nearest-afz round-nearest-even rsqrt scaled-dot scan
+    scatter select select-and-scatter send send-done set-dimension-size shift-left shift-right-arithmetic
+    shift-right-logical shuffle sign sine sinh slice sort sqrt stochastic-convert subtract tan tanh topk transpose
     triangular-solve tuple while xor async""".split()  # noqa: SIM905  # a page of words, not of quotes
 )
 #: The attributes of instructions, of any opcode.
 ATTRIBUTES = frozenset(
-    """     algorithm api_version async_execution_thread async_group_id backend_config batch_group_count body
-    branch_computations called_computation     called_computations calls channel_id collapsed_slice_dims condition
-    constrain_layout control-predecessors convolution_kind     cross_program_prefetch_index custom_call_has_side_effect
-    custom_call_target delta device_ids dim_labels dimensions direction     distribution domain dynamic_slice_sizes
-    epsilon exponent_bits     false_computation feature_group_count feature_index fft_length fft_type
-    frontend_attributes index index_vector_dim indices_are_sorted infeed_config inferred_dimension input_batching_dims
-    inserted_window_dims     iota_dimension is_associative is_composite is_host_transfer is_reverse is_stable k kind
-    largest left_side lhs_batch_dims     lhs_contracting_dims lhs_ragged_dims literal lower mantissa_bits metadata mode
-    num_carries offset_dims operand_batching_dims     operand_layout_constraints operand_precision order origin
-    original_value outfeed_config outfeed_shape output_to_operand_aliasing padding     padding_type
-    parameter_replication replica_groups result_accuracy rhs_batch_dims rhs_contracting_dims rhs_group_dims scatter
+    """algorithm api_version async_execution_thread async_group_id backend_config batch_group_count body
+    branch_computations called_computation called_computations calls channel_id collapsed_slice_dims condition
+    constrain_layout control-predecessors convolution_kind cross_program_prefetch_index custom_call_has_side_effect
+    custom_call_target delta device_ids dim_labels dimensions direction distribution domain dynamic_slice_sizes
+    epsilon exponent_bits false_computation feature_group_count feature_index fft_length fft_type frontend_attributes
+    index index_vector_dim indices_are_sorted infeed_config inferred_dimension input_batching_dims
+    inserted_window_dims iota_dimension is_associative is_composite is_host_transfer is_reverse is_stable k kind
+    largest left_side lhs_batch_dims lhs_contracting_dims lhs_ragged_dims literal lower mantissa_bits metadata mode
+    num_carries offset_dims operand_batching_dims operand_layout_constraints operand_precision order origin
+    original_value outfeed_config outfeed_shape output_to_operand_aliasing padding padding_type parameter_replication
+    replica_groups result_accuracy rhs_batch_dims rhs_contracting_dims rhs_group_dims scatter
     scatter_dims_to_operand_dims scatter_indices_batching_dims schedule select sharding slice slice_sizes
-    source_target_pairs     sparsity_config     start_index_map start_indices_batching_dims statistics to_apply
-    transpose_a true_computation type unique_indices unit_diagonal     update_window_dims use_global_device_ids window
-""".split()  # noqa: SIM905
+    source_target_pairs sparsity_config start_index_map start_indices_batching_dims statistics to_apply transpose_a
+    true_computation type unique_indices unit_diagonal update_window_dims use_global_device_ids window""".split()  # noqa: SIM905
 )
 #: The attributes of a module, in its header.
 HEADER = frozenset(
-    """     alias_passthrough_params allow_spmd_sharding_propagation_to_output
-    allow_spmd_sharding_propagation_to_parameters buffer_donor     entry_computation_layout frontend_attributes
-    input_output_alias is_scheduled num_partitions replica_count""".split()  # noqa: SIM905
+    """alias_passthrough_params allow_spmd_sharding_propagation_to_output allow_spmd_sharding_propagation_to_parameters
+    buffer_donor entry_computation_layout frontend_attributes input_output_alias is_scheduled num_partitions
+    replica_count""".split()  # noqa: SIM905
 )
 #: What the attribute metadata says, of the fields of OpMetadata in xla_data.proto.
 METADATA = frozenset(
-    """     deduplicated_name op_name op_type preserve_layout profile_info profile_type scheduling_name
-    size_of_generated_code_in_bytes     size_of_memory_working_set_in_bytes source_column source_end_column
+    """deduplicated_name op_name op_type preserve_layout profile_info profile_type scheduling_name
+    size_of_generated_code_in_bytes size_of_memory_working_set_in_bytes source_column source_end_column
     source_end_line source_file source_line stack_frame_id""".split()  # noqa: SIM905
 )
 #: The attributes without which an instruction says nothing, of those that are read here.
