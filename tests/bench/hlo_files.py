@@ -54,7 +54,7 @@ def grown(texts, size):
 
 
 def renumbered(lines, first):
-    """The lines of an ENTRY computation with parameters from a number on and no root, and how many are numbered then."""
+    """The lines of an ENTRY computation without a root, parameters numbered from `first` on, and the next number."""
     count = sum(" parameter(" in line for line in lines)
     text = re.sub(r" parameter\((\d+)\)", lambda m: f" parameter({int(m[1]) + first})", "\n".join(lines))
     return text.replace("  ROOT %", "  %").split("\n"), first + count

@@ -91,8 +91,8 @@ class Change:
 class Bench:
     """A function of leaves, ready to be compiled with changes.
 
-    function   of the leaves of the arguments; JAX traces it once for one device and once for several, however often it is
-               compiled
+    function   of the leaves of the arguments; JAX traces it once for one device and once for several, however often it
+               is compiled
     steps      the same as steps, its results flat
     names      of each leaf, as a call has it
     structs    of each leaf, with its sharding

@@ -56,7 +56,8 @@ def stated(tail: Tail) -> tuple[Pair, ...]:
     """The aliases that the attribute output_to_operand_aliasing states.
 
     >>> from tla.xla import parse_instruction
-    >>> stated(parse_instruction("%c = (f32[2], f32[3]) custom-call(%a, %b), output_to_operand_aliasing={{1}: (0, {})}")._tail)
+    >>> text = "%c = (f32[2], f32[3]) custom-call(%a, %b), output_to_operand_aliasing={{1}: (0, {})}"
+    >>> stated(parse_instruction(text)._tail)
     (((1,), 0, ()),)
     """
     key = "output_to_operand_aliasing"

@@ -52,8 +52,8 @@ _TAIL = re.compile(rf"((?:{_WORD})*)(?:, metadata=({_VALUE}))?((?:{_WORD})*)(?:,
 _json = json.JSONDecoder().raw_decode
 
 
-#: The match of an instruction as XLA prints it, up to its operands' end; None of any other line. Its groups: head, ROOT,
-#: name, shape, opcode and text of a literal, or opcode and operands.
+#: The match of an instruction as XLA prints it, up to its operands' end; None of any other line. Its groups: head,
+#: ROOT, name, shape, opcode and text of a literal, or opcode and operands.
 line_parts = _LINE.match
 
 

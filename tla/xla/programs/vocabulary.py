@@ -62,7 +62,8 @@ ATTRIBUTES = frozenset(
     replica_groups result_accuracy rhs_batch_dims rhs_contracting_dims rhs_group_dims scatter
     scatter_dims_to_operand_dims scatter_indices_batching_dims schedule select sharding slice slice_sizes
     source_target_pairs sparsity_config start_index_map start_indices_batching_dims statistics to_apply transpose_a
-    true_computation type unique_indices unit_diagonal update_window_dims use_global_device_ids window""".split()  # noqa: SIM905
+    true_computation type unique_indices unit_diagonal update_window_dims use_global_device_ids window
+""".split()  # noqa: SIM905
 )
 #: The attributes of a module, in its header.
 HEADER = frozenset(
