@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 from .. import xla
 from ..core.errors import LeafTypeError, RangeError
 from ..core.on_demand import OnDemand, jax_module
-from ..xla.advice.bench import jitted
 from .terminal import Answer
 
 if TYPE_CHECKING:
     import dataclasses
     import runpy
+
+    from ..xla.advice import bench
 else:  # the overview of all commands needs none of them
-    dataclasses, runpy = OnDemand("dataclasses"), OnDemand("runpy")
+    dataclasses, runpy, bench = OnDemand("dataclasses"), OnDemand("runpy"), OnDemand("tla.xla.advice.bench")
 
 
 def advise_options(sub: argparse.ArgumentParser) -> None:
@@ -56,7 +57,7 @@ def advise(arguments: argparse.Namespace) -> Answer:
             "write arguments = (x, y)",
         )
     if callable(function):  # else try_advice says so
-        function = jitted(function)
+        function = bench.jitted(function)
         _require_it_takes(function, given, f"{name} of {path}")
     found = xla.try_advice(function, *given, topology=arguments.topology, most=arguments.most)
     value = {
