@@ -73,7 +73,7 @@ class Operand(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tail:
-    """What stands behind the operands of an instruction, taken apart: once for all lines that have the same.
+    """The text behind the operands of an instruction, taken apart once for all lines that have the same.
 
     text         as it stands
     attributes   as XLA prints them, without the backend_config where that is the last one
