@@ -103,6 +103,7 @@ def test_the_way_back_finds_all_there_are():
         (lambda: TiledLayout([(64, 8), (16, 8), (8, 8), (2,)], [-7], [-3, -9], -1), "-7 to -1"),
         (lambda: TiledLayout([(64, 8), (16, 8), (8, 8), (2,)], [-7], [-3], -1), "lane_dims of 8"),
         (lambda: TiledLayout([(64, 8)], None, [-1], -1), "a list of dimensions"),
+        (lambda: TiledLayout([(4,)], [Replicated(4)], [Replicated(32)], Replicated(1)), "TiledLayout: dimension"),
         (lambda: TiledLayout((), [-1], [-1], -1), "a list of tiles"),
         (lambda: NAMED_LAYOUTS["WGMMA_LAYOUT"].linear([32, 8]), "a smaller tile"),
         (lambda: NAMED_LAYOUTS["WGMMA_LAYOUT"].linear([96, 8]), "a power of two"),

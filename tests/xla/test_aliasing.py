@@ -1,14 +1,18 @@
 """What of a result is an operand's memory: each way in which a text says so, each in which it does not, by hand from
 HLO's semantics."""
 
+import io
+
 import pytest
 
 from tla import xla
 from tla.xla.programs import aliasing
 
 
-def body_of(*lines):
-    return {x.name: x for x in map(xla.parse_instruction, lines)}
+def module_of(**computations):
+    """A module of computations, each of lines."""
+    text = "\n".join("\n".join([f"%{name} {{", *lines, "}"]) for name, lines in computations.items())
+    return xla.read_module(io.StringIO(text))
 
 
 P = [
@@ -72,26 +76,28 @@ P = [
     ],
 )
 def test_what_a_fusion_overwrites(lines, aliases):
-    bodies = {
-        "first": body_of(*P, *lines),
-        "second": body_of(
-            "%a = f32[1] parameter(0)", "%b = f32[8] parameter(1)", "ROOT %d = f32[8] dynamic-update-slice(%b, %a)"
-        ),
-        "part": body_of(
+    module = module_of(
+        first=[*P, *lines],
+        second=[
+            "%a = f32[1] parameter(0)",
+            "%b = f32[8] parameter(1)",
+            "ROOT %d = f32[8] dynamic-update-slice(%b, %a)",
+        ],
+        part=[
             "%a = (f32[8], (f32[8], f32[9])) parameter(0)",
             "%b = (f32[8], f32[9]) get-tuple-element(%a), index=1",
             "%c = f32[9] get-tuple-element(%b), index=1",
             "ROOT %d = f32[9] dynamic-update-slice(%c)",
-        ),
-        "ofpair": body_of(
+        ],
+        ofpair=[
             "%a = (f32[8], f32[9]) parameter(0)",
             "%b = f32[9] get-tuple-element(%a), index=1",
             "ROOT %d = f32[9] dynamic-update-slice(%b)",
-        ),
-    }
+        ],
+    )
     fusion = xla.parse_instruction("%f = f32[8] fusion(%x, %y, %z, %w), kind=kLoop, calls=%first")
-    assert [*aliasing.of_fusion(fusion, bodies)] == aliases
-    assert [*aliasing.of_fusion(xla.parse_instruction("%f = f32[8] fusion(%x), kind=kLoop"), bodies)] == []
+    assert [*aliasing.of_fusion(fusion, module)] == aliases
+    assert [*aliasing.of_fusion(xla.parse_instruction("%f = f32[8] fusion(%x), kind=kLoop"), module)] == []
 
 
 @pytest.mark.parametrize(
@@ -105,7 +111,7 @@ def test_what_a_fusion_overwrites(lines, aliases):
     ],
 )  # fmt: skip
 def test_the_compiler_s_own_notes(attributes, numbers):
-    assert [*aliasing.shared(xla.parse_instruction(f"%f = s32[] add(%a, %b){attributes}"))] == numbers
+    assert [*aliasing.shared(xla.parse_instruction(f"%f = s32[] add(%a, %b){attributes}")._tail)] == numbers
 
 
 def test_elements_of_tuples_by_their_numbers():
@@ -119,28 +125,21 @@ def test_elements_of_tuples_by_their_numbers():
         *(("all-gather-done", n, k) for n, k in ((0, 0), (1, 0), (2, 1), (3, 1), (4, 1))),
     ):
         assert aliasing.element_of_done(xla.parse_instruction(f"%d = f32[8] {opcode}(%s)"), count) == number
-    assert [
-        *aliasing.stated(
-            xla.parse_instruction(
-                "%c = f32[8] custom-call(%a), output_to_operand_aliasing={{}: (1, {2,0}), {3}: (0, {})}"
-            )
-        )
-    ] == [
-        ((), 1, (2, 0)),
-        ((3,), 0, ()),
-    ]
-    assert [*aliasing.stated(xla.parse_instruction("%c = f32[8] custom-call(%a)"))] == []
+    text = "%c = f32[8] custom-call(%a), output_to_operand_aliasing={{}: (1, {2,0}), {3}: (0, {})}"
+    assert aliasing.stated(xla.parse_instruction(text)._tail) == (((), 1, (2, 0)), ((3,), 0, ()))
+    assert aliasing.stated(xla.parse_instruction("%c = f32[8] custom-call(%a)")._tail) == ()
 
 
 def test_chains_of_names_for_one_value():
-    body = body_of(
+    lines = [
         "%a = f32[] negate(%z)",
         "%b = f32[] bitcast(%a)",
         "%c = f32[] copy(%b)",
         "%d = f32[] copy(%d)",
         "%e = f32[] copy()",
         "%f = f32[] copy(%gone)",
-    )
+    ]
+    body = module_of(chain=lines).body("chain")
     both = ("copy", "bitcast")
     found = {name: aliasing.behind(name, body, both) for name in "abcdefg"}
     assert {name: it and it.name for name, it in found.items()} == {

@@ -14,7 +14,7 @@ from tla.apps.cli import main
 
 from truth import DATA
 
-pytest.importorskip("jax")
+jax = pytest.importorskip("jax")
 libtpu = pytest.mark.skipif(
     importlib.util.find_spec("libtpu") is None, reason="libtpu is not installed: pip install jax libtpu"
 )
@@ -202,9 +202,26 @@ def test_what_cannot_be_tried(tmp_path, capsys):
     ):  # fmt: skip
         assert main(["advise", *command]) == 1
         assert says in capsys.readouterr().err
-    pytest.importorskip("jax")
     script.write_text("def step(x, y):\n    return x + y['a']\none, two = (1.0,), (1.0, 2.0)\n")
     for arguments, says in (("one", "TypeError: step() missing 1"), ("two", "Error: ")):
         assert main(["advise", f"{script}:step", "--arguments", arguments]) == 1
         assert f"step of {script}, called with its arguments: " in (said := capsys.readouterr().err)
         assert says in said
+
+
+@pytest.mark.parametrize("already", [False, True])
+def test_a_function_is_traced_once_by_the_command_and_all_that_it_compiles(already):
+    from tla.apps.advise import _require_it_takes
+    from tla.xla.advice.bench import Bench, jitted
+
+    traced = []
+
+    def step(x, factors):
+        traced.append(x)
+        return x * factors["a"]
+
+    function = jitted(jax.jit(step, donate_argnums=0) if already else step)
+    given = jax.ShapeDtypeStruct((8, 128), "bfloat16"), {"a": 2.0}
+    _require_it_takes(function, given, "step")
+    bench = Bench.of(function, given, {}, tuple(jax.devices("cpu")), "v5e")
+    assert (len(traced), bench.donated, bench.results) == (1, {0} if already else set(), (((8, 128), "bfloat16"),))

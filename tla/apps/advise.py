@@ -15,8 +15,10 @@ from .terminal import Answer, option
 if TYPE_CHECKING:
     import dataclasses
     import runpy
+
+    from ..xla.advice import bench
 else:  # the overview of all commands needs none of them
-    dataclasses, runpy = OnDemand("dataclasses"), OnDemand("runpy")
+    dataclasses, runpy, bench = OnDemand("dataclasses"), OnDemand("runpy"), OnDemand("tla.xla.advice.bench")
 
 
 def advise_options(sub: argparse.ArgumentParser) -> None:
@@ -41,7 +43,9 @@ def advise(arguments: argparse.Namespace) -> Answer:
     if not isinstance(given, (tuple, list)):
         what = f"{arguments.arguments} of {path} is a {type(given).__name__}"
         raise LeafTypeError(what, "a tuple of arguments", "write arguments = (x, y)")
-    _require_it_takes(function, given, f"{name} of {path}")
+    if callable(function):  # else try_advice says so
+        function = bench.jitted(function)
+        _require_it_takes(function, given, f"{name} of {path}")
     found = xla.try_advice(function, *given, topology=arguments.topology, most=arguments.most)
     value = {
         "target": found.target,
@@ -53,8 +57,6 @@ def advise(arguments: argparse.Namespace) -> Answer:
 
 def _require_it_takes(function: Any, given: Sequence[Any], where: str) -> None:
     """RangeError where a function raises as JAX traces it: it is the user's, and so is what it raises."""
-    if not callable(function):
-        return  # try_advice says so
     try:
         jax_module("jax").eval_shape(function, *given)
     except Exception as error:

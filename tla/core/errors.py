@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Generic, NamedTuple, ParamSpec
+from typing import Any, Generic, NamedTuple, ParamSpec
 
 
 class Reason(NamedTuple):
@@ -93,6 +93,19 @@ class TlaError(Exception):
 
 class LeafTypeError(TlaError, TypeError):
     """The kind of an argument is wrong: a float, a bool or a text where an integer belongs."""
+
+
+def require_type(x: object, kinds: Any, what: str, expected: str, fix: str) -> None:
+    """Refuse `what`, which ends before the name of a type, unless x is of one of some kinds.
+
+    >>> require_type(3, str, "the text of type", "a text", "write '3'")
+    Traceback (most recent call last):
+    tla.core.errors.LeafTypeError: the text of type int
+      expected  a text
+      fix       write '3'
+    """
+    if not isinstance(x, kinds):
+        raise LeafTypeError(f"{what} {type(x).__name__}", expected, fix)
 
 
 class RankError(TlaError, ValueError):

@@ -2,8 +2,8 @@
 help, does nothing grow.
 
     pip install jax libtpu
-    python tests/bench/tpu/advice.py [NAME...] # FAMILY:SEED:TOPOLOGY of harness.py; by default 34 fresh
-    ones, eight changes each
+    python tests/bench/tpu/advice.py [NAME...] # FAMILY:SEED:TOPOLOGY of harness.py; by default 20 of many kinds,
+    24 changes each
 
 Recommended is what makes a peak or the moves smaller, and none larger, by the account of `tla`. XLA's
 `peak_memory_in_bytes` of the same compiles is the judge here: larger than before is FALSE. A prediction is of
@@ -18,14 +18,12 @@ import harness
 
 os.environ.update(harness.ENVIRONMENT)
 
-MOST = 8
-NAMES = """mlp:9201:v5e:2x2 adam:9202:v6e:2x2 attention:9203:v5p:2x2x1 decode:9204:v5e:2x2 convolution:9205:v4:2x2x1
-vit:9206:v3:2x2 quantised:9207:v6e:2x2 recurrent:9208:v5e:2x2 dlrm:9209:v4:2x2x1 moe:9210:v5e:2x2 scatter:9211:v5e:2x2
-fourier:9212:v5p:2x2x1 einsums:9213:v6e:2x2 complexes:9214:v5e:2x2 shuffles:9215:tpu7x:2x2x1 remat:9216:v6e:2x2
-solver:9217:v2:2x2 scans:9218:v5p:2x2x1 fsdp:9219:v5e:2x2 adam:9220:tpu7x:2x2x1 dlrm:9301:v6e:2x2 recurrent:9302:v6e:2x2
-decode:9303:v5p:2x2x1 moe:9304:v4:2x2x1 attention:9305:v5e:2x2 complexes:9306:v4:2x2x1 convolution:9307:v5e:2x2
-solver:9308:v5e:2x2 einsums:9309:v5e:2x2 shuffles:9310:v6e:2x2 vit:9311:v5e:2x2 quantised:9312:v5e:2x2 dlrm:9313:v5e:2x2
-recurrent:9314:v3:2x2""".split()
+MOST = 24
+NAMES = """mlp:11101:v5e:2x2 adam:11102:v6e:2x2 attention:11103:v5p:2x2x1 decode:11104:v5e:2x2
+convolution:11105:v4:2x2x1 vit:11106:v3:2x2 quantised:11107:v6e:2x2 recurrent:11108:v5e:2x2 dlrm:11109:v4:2x2x1
+moe:11110:v5e:2x2 remat:11111:v6e:2x2 fourier:11112:v5p:2x2x1 sorting:11113:v5e:2x2 scans:11114:v2:2x2
+fsdp:11115:v5e:2x2 megatron:11116:v6e:2x2 adam:11117:tpu7x:2x2x1 shuffles:11118:v5e:2x2 solver:11119:v4:2x2x1
+scatter:11120:v6e:2x2""".split()
 
 
 def watch():

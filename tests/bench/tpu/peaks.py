@@ -1,7 +1,7 @@
 """Peaks of programs by `xla.memory`, beside what XLA's compiler reports of the same programs.
 
 pip install jax libtpu
-python tests/bench/tpu/peaks.py [NAME...]       # FAMILY:SEED:TOPOLOGY of harness.py; by default 60 fresh ones
+python tests/bench/tpu/peaks.py [NAME...]      # FAMILY:SEED:TOPOLOGY of harness.py, or a seed alone: 60 fresh ones
 """
 
 import sys
@@ -9,6 +9,9 @@ import sys
 import harness
 
 from tla import TlaError, xla
+
+#: With larger ones for programs of several devices.
+TOPOLOGIES = (*harness.TOPOLOGIES, "v5e:4x4", "v6e:4x4", "v5p:2x2x2")
 
 
 def compared(folder):
@@ -21,6 +24,15 @@ def compared(folder):
 def ranges(memory):
     """The values of a program as XLA names them, with their steps."""
     return {b.name if b.name.endswith("}") else b.name + "{}": (b.first, b.last) for b in memory.buffers}
+
+
+def fresh(seed):
+    """Sixty programs of all families and topologies; of those with several devices more of them."""
+    import programs
+
+    several = ("fsdp", "megatron", "ring", "collectives", "offload", "dlrm")
+    families = [*programs.FAMILIES, *several, *programs.FAMILIES][:60]
+    return [f"{family}:{seed + k}:{TOPOLOGIES[k % len(TOPOLOGIES)]}" for k, family in enumerate(families)]
 
 
 def main(names):
@@ -54,4 +66,5 @@ def main(names):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    asked = sys.argv[1:] or ["11000"]
+    main(fresh(int(asked[0])) if asked[0].isdecimal() else asked)

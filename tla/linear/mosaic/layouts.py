@@ -80,7 +80,7 @@ class TiledLayout:
         for name, value in (("tiling", tiles), ("warp_dims", dims[0]), ("lane_dims", dims[1])):
             object.__setattr__(self, name, value)
         parts = tiled(tiles[0], tiles)[len(tiles[0]) :]
-        used = [d for d in (*dims[0], *dims[1], vector) if not isinstance(d, Replicated)]
+        used = [*(d for d in (*dims[0], *dims[1]) if not isinstance(d, Replicated)), vector]
         for d in used:
             if isinstance(d, bool) or not isinstance(d, int) or not -len(parts) <= d < 0:
                 raise RankError(

@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...core.errors import TlaError
-from ..programs.alternatives import Alternative, alternatives
+from ..programs.alternatives import in_orders, other_shapes
 from ..programs.memory import Memory
 from ..programs.program import Located
 from ..programs.relayouts import Move, relayouts
-from ..shapes.array_shape import ArrayLayout, ArrayShape
-from ..shapes.default import orders
+from ..shapes.array_shape import ArrayShape
 from ..shapes.sizes import byte_size
 from .bench import Bench, Change
 
@@ -182,7 +180,8 @@ def _first_result(account: Memory, shape: ArrayShape) -> int:
 def _orders(bench: Bench, k: int, wanted: Sequence[tuple[int, ...]]) -> Iterator[Change]:
     """Other orders of an argument: those that the program wants, the compiler's choice, the one of fewest bytes."""
     shape = bench.shape(k)
-    now, sizes = byte_size(shape), _sizes(shape)
+    now = byte_size(shape)
+    sizes = {other.effective_layout.minor_to_major: byte_size(other) for _, _, other in in_orders(shape)}
     for order in dict.fromkeys(wanted):
         if order != shape.effective_layout.minor_to_major:
             yield _ordered(bench, k, order, now - sizes[order] if order in sizes else None)
@@ -192,28 +191,11 @@ def _orders(bench: Bench, k: int, wanted: Sequence[tuple[int, ...]]) -> Iterator
         yield _ordered(bench, k, a.shape.effective_layout.minor_to_major, now - a.bytes)
 
 
-def _sizes(shape: ArrayShape) -> dict[tuple[int, ...], int]:
-    """The bytes of an array in each order of its two minor dimensions, in the compiler's tiles."""
-    dims = tuple(n for n in shape.dimensions if n is not None)
-    layouts = [
-        ArrayLayout(order, tiles, element_size_in_bits=bits) for order, tiles, bits in orders(shape.element_type, dims)
-    ]
-    return {layout.minor_to_major: byte_size(ArrayShape(shape.element_type, dims, layout)) for layout in layouts}
-
-
 def _ordered(bench: Bench, k: int, order: tuple[int, ...], saved: int | None) -> Change:
     major = tuple(reversed(order))
     text = ",".join(map(str, order))
     code = f"in_shardings of {bench.names[k]}: Format(Layout(major_to_minor={major}), sharding)"
     return Change("order", f"{bench.names[k]} in the order {{{text}}}", code, saved, {k: major})
-
-
-def other_shapes(shape: ArrayShape) -> list[Alternative]:
-    """The alternatives of a shape; none where it has none."""
-    try:
-        return alternatives(shape)
-    except TlaError:
-        return []
 
 
 def _others(bench: Bench, k: int) -> Iterator[Change]:

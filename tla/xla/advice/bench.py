@@ -47,6 +47,11 @@ def devices_of(topology: str) -> tuple[Any, ...]:
         raise RangeError(f"the topology {name}: {text}", "one that the installed libtpu has", fix) from None
 
 
+def jitted(function: Callable[..., Any]) -> Any:
+    """A function of JAX that remembers how it was traced."""
+    return function if hasattr(function, "trace") else jax_module("jax").jit(function)
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """A change of the call: of arguments by their number among the leaves.
@@ -86,7 +91,8 @@ class Change:
 class Bench:
     """A function of leaves, ready to be compiled with changes.
 
-    function   of the leaves of the arguments; JAX traces it once, however often it is compiled
+    function   of the leaves of the arguments; JAX traces it once for one device and once for several, however often it
+               is compiled
     steps      the same as steps, its results flat
     names      of each leaf, as a call has it
     structs    of each leaf, with its sharding
@@ -119,19 +125,18 @@ class Bench:
         one = jax_module("jax.sharding").SingleDeviceSharding(devices[0])
         structs = tuple(_struct(leaf, one) for _, leaf in found)
         names = tuple(_name(tree.keystr(path)) for path, _ in found)
+        traced = jitted(function)
 
         @jax.jit  # type: ignore[untyped-decorator]
         def call(*leaves: Any) -> Any:
             given, named = tree.tree_unflatten(whole, leaves)
-            return function(*given, **named)
+            return traced(*given, **named)
 
         given, named = tree.tree_unflatten(whole, structs)
-        donated = frozenset[int]()
-        if (lower := getattr(function, "lower", None)) is not None:
-            infos = tree.tree_leaves(lower(*given, **named).args_info)
-            donated = frozenset(k for k, info in enumerate(infos) if info.donated)
+        infos = tree.tree_leaves(traced.trace(*given, **named).args_info)
+        donated = frozenset(k for k, info in enumerate(infos) if info.donated)
         results = tuple((tuple(x.shape), str(x.dtype)) for x in tree.tree_leaves(jax.eval_shape(call, *structs)))
-        plain = [jax.ShapeDtypeStruct(s.shape, s.dtype) for s in structs]
+        plain = [jax.ShapeDtypeStruct(s.shape, s.dtype, weak_type=s.weak_type) for s in structs]
         steps = steps_of(lambda *leaves: tree.tree_leaves(call(*leaves)), plain)
         return Bench(call, steps, names, structs, results, donated, devices, target)
 
@@ -208,16 +213,17 @@ def in_turn(*kinds: Iterator[Change]) -> Iterator[Change]:
 def _changed(struct: Any, k: int, change: Change) -> Any:
     """An argument as a change gives it."""
     dims, dtype = change.given.get(k, (change.longer.get(k, struct.shape), struct.dtype))
-    return jax_module("jax").ShapeDtypeStruct(dims, dtype, sharding=change.placed.get(k, struct.sharding))
+    sharding, weak = change.placed.get(k, struct.sharding), struct.weak_type and k not in change.given
+    return jax_module("jax").ShapeDtypeStruct(dims, dtype, sharding=sharding, weak_type=weak)
 
 
 def _struct(leaf: Any, one: Any) -> Any:
-    """A leaf as a struct with a sharding."""
+    """A leaf as a struct with a sharding; a number of Python takes the type of what it is computed with."""
     jax = jax_module("jax")
     if not hasattr(leaf, "shape") or not hasattr(leaf, "dtype"):
         leaf = jax_module("jax.numpy").asarray(leaf)
     sharding = leaf.sharding if isinstance(leaf, jax.ShapeDtypeStruct) and leaf.sharding is not None else one
-    return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding)
+    return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding, weak_type=getattr(leaf, "weak_type", False))
 
 
 def _name(path: str) -> str:

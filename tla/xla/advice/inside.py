@@ -9,15 +9,17 @@ Source: jax.checkpoint and jax.experimental.layout.with_layout_constraint, by wh
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ..programs.alternatives import other_shapes
 from ..programs.memory import Buffer
 from ..programs.relayouts import Move
 from ..shapes.array_shape import ArrayShape
 from ..shapes.foreign import element_type
-from .arguments import Uses, other_shapes
+from .arguments import Uses
 from .bench import Bench, Change, in_turn
 from .steps import Edit, Step, Steps
 
@@ -158,7 +160,8 @@ def _is(program: Steps, number: int, shape: ArrayShape) -> bool:
     kind = program.types[number]
     if not hasattr(kind, "dtype") or 0 in kind.shape:
         return False
-    return _elements(kind.shape) == _elements(shape.dimensions) > 1 and _type(kind.dtype) == shape.element_type
+    count = math.prod(n or 0 for n in shape.dimensions)
+    return math.prod(kind.shape) == count > 1 and _type(kind.dtype) == shape.element_type
 
 
 def _type(dtype: object) -> str:
@@ -166,13 +169,6 @@ def _type(dtype: object) -> str:
         return element_type(dtype)
     except ValueError:  # a key of random numbers
         return ""
-
-
-def _elements(dims: Sequence[int | None]) -> int:
-    count = 1
-    for n in dims:
-        count *= n or 0
-    return count
 
 
 def _chain(life: _Life, products: bool) -> list[Step]:

@@ -23,8 +23,8 @@ Dimension = tuple[tuple[int, int], ...]
 #: Operations of elements, each by itself; of those in the second line zeros give zero.
 _ELEMENTWISE = frozenset(
     """abs add and ceil clamp convert_element_type cos div eq erf exp exp2 expm1 floor ge gt integer_pow is_finite le
-    log log1p logistic lt max min mul ne neg not or pow round rsqrt select_n sign sin sqrt square stop_gradient sub tanh
-    xor     copy""".split()  # noqa: SIM905
+    log log1p logistic lt max min mul ne neg not or pow round rsqrt select_n sign sin sqrt square stop_gradient sub
+    tanh xor copy""".split()  # noqa: SIM905
 )
 _KEEPS_ZERO = frozenset(
     "abs add convert_element_type max min mul neg sign sin sqrt sub tanh copy".split()  # noqa: SIM905

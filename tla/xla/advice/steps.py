@@ -8,7 +8,6 @@ Source: JAX docs/jaxpr.md; jax.lax.optimization_barrier, which jax.checkpoint us
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -211,8 +210,3 @@ def _again(program: Steps, edits: Sequence[Edit]) -> Any:
     jax = jax_module("jax")
     types = [jax.ShapeDtypeStruct(program.types[n].shape, program.types[n].dtype) for n in program.inputs]
     return jax.make_jaxpr(lambda *given: evaluate(program, given, edits))(*types)
-
-
-def elements(kind: Any) -> int:
-    """The number of elements of a value of this type; 0 of what has no shape."""
-    return math.prod(getattr(kind, "shape", (0,)))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...core.errors import LeafTypeError, RangeError, RankError
+from ...core.errors import RangeError, RankError, require_type
 from ...core.ints import is_int, leaf
 from ...core.leaf_arithmetic import ceil_div
 from ..programs.targets import TARGETS, checked_target
@@ -184,8 +184,7 @@ def _checked(element_type: Any, shape: Any, extents: Any) -> tuple[tuple[int, ..
             f"a block of {element_type}", "elements of 32 bits or less, that divide 32", "convert the array first"
         )
     dims = integers_of("the array's shape", shape)
-    if not isinstance(extents, (tuple, list)):
-        raise LeafTypeError(f"a block of type {type(extents).__name__}", "a tuple of extents", "write (8, 128)")
+    require_type(extents, (tuple, list), "a block of type", "a tuple of extents", "write (8, 128)")
     sizes = tuple(None if n is None else int(leaf(n)) for n in extents)
     if len(sizes) != len(dims) or not dims:
         raise RankError(

@@ -8,12 +8,13 @@ aliasing_operands of the TPU compiler's backend_config; buffer assignments of li
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator
 from typing import NamedTuple
 
-from ...core.cache import plain_memo
+from ...core.cache import known_memo, plain_memo
 from ...core.reader import Reader
-from .instruction import Instruction, attributes_of
+from .instruction import Instruction, Tail, attributes_of
+from .module import Body, Module
 
 Path = tuple[int, ...]
 #: A part of the result, the number of an operand, and the part of that operand.
@@ -42,6 +43,7 @@ class Alias(NamedTuple):
 SAME = frozenset({"bitcast", "opt-barrier", "add-dependency", "domain", "all-reduce-done"})
 #: The result overwrites operand 0.
 IN_PLACE = frozenset({"dynamic-update-slice", "scatter", "set-dimension-size"})
+_OLD_MEMORY = SAME | IN_PLACE | {"fusion"}
 
 #: Fusions inside of each other, deeper than this, overwrite nothing: a text may call itself.
 MAX_FUSIONS = 100
@@ -49,15 +51,17 @@ MAX_FUSIONS = 100
 _INDICES = re.compile(r'"indices":\[([^\]]*)\]')
 
 
-def stated(instruction: Instruction) -> Iterator[Pair]:
+@known_memo
+def stated(tail: Tail) -> tuple[Pair, ...]:
     """The aliases that the attribute output_to_operand_aliasing states.
 
     >>> from tla.xla import parse_instruction
-    >>> list(stated(parse_instruction("%c = (f32[2], f32[3]) custom-call(%a, %b), output_to_operand_aliasing={{1}: (0, {})}")))
-    [((1,), 0, ())]
+    >>> text = "%c = (f32[2], f32[3]) custom-call(%a, %b), output_to_operand_aliasing={{1}: (0, {})}"
+    >>> stated(parse_instruction(text)._tail)
+    (((1,), 0, ()),)
     """
-    if "output_to_operand_aliasing" in instruction._words:
-        yield from (alias[:3] for alias in aliases(instruction.attributes.get("output_to_operand_aliasing", "{}")))
+    key = "output_to_operand_aliasing"
+    return tuple(alias[:3] for alias in aliases(attributes_of(tail.words).get(key, "{}"))) if key in tail.words else ()
 
 
 @plain_memo
@@ -108,34 +112,37 @@ class _AliasReader(Reader):
         return tuple(self.listed("{}", lambda: self.integer("the number of an element", least=0), "a part"))
 
 
-def shared(instruction: Instruction) -> Iterator[tuple[int, ...]]:
+@known_memo
+def shared(tail: Tail) -> tuple[tuple[int, ...], ...]:
     """Numbers of operands that share memory, by the compiler's own note; those from the count of operands on
     are its results.
 
     >>> from tla.xla import parse_instruction
     >>> text = '%f = s32[] add(%a, %b), backend_config={"aliasing_operands":{"lists":[{"indices":["0","2"]}]}}'
-    >>> list(shared(parse_instruction(text)))
-    [(0, 2)]
+    >>> shared(parse_instruction(text)._tail)
+    ((0, 2),)
     """
-    noted = instruction.tail.partition('"aliasing_operands":{"lists":[{')[2].partition("}]}")[0]
-    for text in _INDICES.findall(noted):
-        yield tuple(int(n) for n in text.replace('"', "").split(",") if n.strip().isdecimal())
+    noted = tail.text.partition('"aliasing_operands":{"lists":[{')[2].partition("}]}")[0]
+    return tuple(
+        tuple(int(n) for n in text.replace('"', "").split(",") if n.strip().isdecimal())
+        for text in _INDICES.findall(noted)
+    )
 
 
-def behind(name: str, body: Mapping[str, Instruction], opcodes: Container[str]) -> Instruction | None:
+def behind(name: str, body: Body, opcodes: Container[str]) -> Instruction | None:
     """The instruction of a name, or what its operand 0 is as long as these are of some opcodes; a text may come back to
     where it began."""
     seen: set[str] = set()
-    it = body.get(name)
+    it = body.instruction(name)
     while it is not None and it.opcode in opcodes and it.operand_names and it.name not in seen:
         seen.add(it.name)
-        it = body.get(it.operand_names[0])
+        it = body.instruction(it.operand_names[0])
     return it
 
 
 def element_of(it: Instruction) -> int | None:
     """The number of the element that a get-tuple-element takes; None where the text does not say it."""
-    return _index(it._words)
+    return _index(it._tail.words)
 
 
 @plain_memo
@@ -150,9 +157,7 @@ def element_of_done(it: Instruction, count: int) -> int:
     return 0 if it.opcode == "copy-done" or count < 2 else 1
 
 
-def of_root(
-    name: str, body: Mapping[str, Instruction], bodies: Mapping[str, Mapping[str, Instruction]], deep: int = 0
-) -> tuple[int, Path] | None:
+def of_root(name: str, body: Body, module: Module, deep: int = 0) -> tuple[int, Path] | None:
     """The parameter of a fusion that its instruction `name` overwrites, and which part of it; None if it
     writes new memory."""
     it = behind(name, body, SAME)
@@ -161,22 +166,22 @@ def of_root(
     if it.opcode in IN_PLACE:
         return _parameter(it.operand_names[0], body)
     if it.opcode == "fusion":
-        inner = bodies.get(_callee(it), {})
-        root = next((i.name for i in inner.values() if i.is_root), "")
-        found = of_root(root, inner, bodies, deep + 1)
+        inner = _fused(it, module)
+        found = of_root(inner.root.instruction.name, inner, module, deep + 1) if inner.root else None
         if found and found[0] < len(it.operand_names) and (outer := _parameter(it.operand_names[found[0]], body)):
             return outer[0], outer[1] + found[1]
     return None
 
 
-def _callee(it: Instruction) -> str:
-    return next(iter(it.called), "")
+def _fused(it: Instruction, module: Module) -> Body:
+    """The computation of a fusion."""
+    return module.body(next(iter(it.called), ""))
 
 
-def _parameter(name: str, body: Mapping[str, Instruction]) -> tuple[int, Path] | None:
+def _parameter(name: str, body: Body) -> tuple[int, Path] | None:
     path: Path = ()
     it = behind(name, body, SAME)
-    while it is not None and it.opcode == "get-tuple-element" and it.operand_names and len(path) < len(body):
+    while it is not None and it.opcode == "get-tuple-element" and it.operand_names and len(path) < len(body.given):
         if (k := element_of(it)) is None:
             return None
         path = (k, *path)
@@ -185,16 +190,16 @@ def _parameter(name: str, body: Mapping[str, Instruction]) -> tuple[int, Path] |
     return None if number is None else (number, path)
 
 
-def of_fusion(fusion: Instruction, bodies: Mapping[str, Mapping[str, Instruction]]) -> Iterator[Pair]:
-    """The operands that a fusion overwrites: those of the updates that it ends with.
-
-    bodies   by computation, its instructions by name
-    """
-    body = bodies.get(_callee(fusion), {})
-    root = next((i for i in body.values() if i.is_root), None)
-    if root is None:
+def of_fusion(fusion: Instruction, module: Module) -> Iterator[Pair]:
+    """The operands that a fusion overwrites: those of the updates that it ends with."""
+    body = _fused(fusion, module)
+    if body.root is None:
         return
-    ends = [((k,), name) for k, name in enumerate(root.operand_names)] if root.opcode == "tuple" else [((), root.name)]
+    root = body.root.instruction
+    if root.opcode == "tuple":
+        ends: list[tuple[Path, str]] = [((k,), name) for k, name in enumerate(root.operand_names)]
+    else:  # most roots write new memory
+        ends = [((), root.name)] if root.opcode in _OLD_MEMORY else []
     for path, name in ends:
-        if found := of_root(name, body, bodies):
+        if found := of_root(name, body, module):
             yield path, *found

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...core.errors import LeafTypeError, RangeError
+from ...core.errors import RangeError, TlaError, require_type
 from ..shapes.array_shape import COMBINE, ArrayLayout, ArrayShape
 from ..shapes.default import default_layout, orders
 from ..shapes.grammar import as_shape
@@ -81,7 +81,7 @@ def alternatives(shape: Shape | str) -> list[Alternative]:
         return []
     now = byte_size(shape)
     found: dict[ArrayShape, Alternative] = {}
-    for kind, what, other in (*_orders(shape), *_reshapes(shape), *_types(shape)):
+    for kind, what, other in (*in_orders(shape), *_reshapes(shape), *_types(shape)):
         size = byte_size(other)
         if size < now and other not in found:
             found[other] = Alternative(kind, what, other, size, now - size, waste(other))
@@ -100,7 +100,8 @@ def _in_space(shape: ArrayShape, like: ArrayShape) -> ArrayShape:
     return shape._replace(layout=shape.effective_layout._replace(memory_space=like.effective_layout.memory_space))
 
 
-def _orders(shape: ArrayShape) -> Iterator[Try]:
+def in_orders(shape: ArrayShape) -> Iterator[Try]:
+    """The array in each order of its two minor dimensions, in the compiler's tiles."""
     for order, tiles, bits in orders(shape.element_type, _sized(shape)):
         layout = ArrayLayout(order, tiles, element_size_in_bits=bits)
         other = _in_space(ArrayShape(shape.element_type, shape.dimensions, layout, shape.dynamic), shape)
@@ -190,10 +191,7 @@ def advise(memory: Memory, space: int = 0) -> list[Advice]:
 
     Raises RangeError for a memory space that holds nothing. Source: `alternatives`.
     """
-    if not isinstance(memory, Memory):
-        raise LeafTypeError(
-            f"advise of a {type(memory).__name__}", "what tla.xla.memory gives", "write advise(memory(path))"
-        )
+    require_type(memory, Memory, "advise of a", "what tla.xla.memory gives", "write advise(memory(path))")
     if space not in memory.peak:
         raise RangeError(
             f"advice for S({space})", f"one of {', '.join(map(str, memory.peak))}", "take one of memory.peak"
@@ -204,7 +202,7 @@ def advise(memory: Memory, space: int = 0) -> list[Advice]:
         assert shape is not None  # tables are left out above
         names = tuple(b.name for b in held if b.shape == shape and (b.kind == "argument") is given)
         kinds: set[str] = set()
-        for other in _tried(shape):
+        for other in other_shapes(shape):
             if other.saved and other.kind not in kinds and (given or other.kind == "type"):
                 kinds.add(other.kind)
                 out.append(Advice(shape, count, other, count * other.saved, names, _GIVEN if given else _COMPUTED))
@@ -216,8 +214,9 @@ _GIVEN = "the caller gives it so, and the program does not copy it into another 
 _COMPUTED = "the operations that write and read it work on the narrower type"
 
 
-def _tried(shape: ArrayShape) -> list[Alternative]:
+def other_shapes(shape: ArrayShape) -> list[Alternative]:
+    """The alternatives of a shape; none where it has none."""
     try:
         return alternatives(shape)
-    except RangeError:
+    except TlaError:
         return []

@@ -12,7 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...core.errors import LeafTypeError, RangeError, TlaError
+from ...core.errors import LeafTypeError, RangeError, TlaError, require_type
 from .dumps import programs_in
 from .memory import memory
 from .text_file import is_text
@@ -78,10 +78,7 @@ def census(source: str | os.PathLike[str], workers: int | None = 1) -> Census:
 
     Source: `memory`, file by file.
     """
-    if not isinstance(source, str | os.PathLike):
-        raise LeafTypeError(
-            f"a census of a {type(source).__name__}", "the path of a file or a folder", "write census('dumps')"
-        )
+    require_type(source, str | os.PathLike, "a census of a", "the path of a file or a folder", "write census('dumps')")
     if is_text(source):
         raise LeafTypeError(
             "a census of the text of a module", "the path of a file or a folder", "ask memory(io.StringIO(text))"
@@ -113,15 +110,13 @@ def merge(parts: Iterable[Census]) -> Census:
     >>> merge([Census(programs=1), Census(programs=2)]).programs
     3
     """
-    if not isinstance(parts, Iterable):
-        raise LeafTypeError(f"merge of a {type(parts).__name__}", "censuses", "write merge([census(a), census(b)])")
+    require_type(parts, Iterable, "merge of a", "censuses", "write merge([census(a), census(b)])")
     programs, others, shapes = 0, 0, dict[str, tuple[int, int, int]]()
     peaks: list[ProgramPeak] = []
     refused: list[tuple[str, str]] = []
     warned: list[tuple[str, str]] = []
     for part in parts:
-        if not isinstance(part, Census):
-            raise LeafTypeError(f"merge of a {type(part).__name__}", "censuses", "write merge([census(a), census(b)])")
+        require_type(part, Census, "merge of a", "censuses", "write merge([census(a), census(b)])")
         programs += part.programs
         others += part.others
         peaks += part.peaks

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...core.errors import TlaError
-from ..shapes.sizes import byte_size
-from ..shapes.values import Shape, arrays
+from ..shapes.sizes import size_if_known
+from ..shapes.values import arrays
 from .instruction import Instruction
-from .module import Module, read_module, require_apart
+from .module import Body, Module, read_module, require_apart
 from .program import Located, Source
 from .relayouts import Loop, reached, times
 
@@ -68,29 +67,23 @@ def collectives(source: Source | Module) -> list[Collective]:
 
 
 def _of_computation(module: Module, name: str, loops: tuple[Loop, ...]) -> Iterator[Collective]:
-    shapes: dict[str, Shape] = {}
-    for line in module.computations.get(name, ()):
+    body = module.body(name)
+    for line in body.lines:
         it = line.instruction
-        shapes[it.name] = it.shape
         opcode = it.opcode.removesuffix("-start")
         if opcode in COLLECTIVES:
             groups = it.attributes.get("replica_groups") or it.attributes.get("source_target_pairs", "")
-            yield Collective(line, opcode, _read(it, shapes), groups, loops)
+            yield Collective(line, opcode, _read(it, body), groups, loops)
         elif it.opcode == "async-start":
             for inner in it.called:
                 yield from _of_computation(module, inner, loops)
 
 
-def _read(it: Instruction, shapes: dict[str, Shape]) -> int:
+def _read(it: Instruction, body: Body) -> int:
     """The bytes of the operands."""
-    return sum(_bytes(operand.shape or shapes.get(operand.name)) for operand in it.operands)
-
-
-def _bytes(shape: Shape | None) -> int:
     total = 0
-    for array in arrays(shape) if shape is not None else ():
-        try:
-            total += byte_size(array)
-        except TlaError:
-            continue
+    for operand in it.operands:
+        line = body.instruction(operand.name)
+        shape = line.shape if operand.shape is None and line is not None else operand.shape
+        total += sum(size_if_known(array) or 0 for array in arrays(shape)) if shape is not None else 0
     return total

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from ...core.errors import LeafTypeError, LoweringError, ParseError
+from ...core.errors import LoweringError, ParseError, require_type
 from ..shapes.array_shape import ArrayShape
 from ..shapes.values import Shape, TupleShape, arrays
 from .aliasing import element_of, element_of_done
@@ -40,15 +40,14 @@ def contradictions(module: Module) -> tuple[str, ...]:
 
     Source: XLA HloVerifier, as far as a text shows it.
     """
-    if not isinstance(module, Module):
-        raise LeafTypeError(f"contradictions of a {type(module).__name__}", "a Module", "read_module(path) gives one")
+    require_type(module, Module, "contradictions of a", "a Module", "read_module(path) gives one")
     bodies = {name: module.body(name) for name in module.computations}
     return (*(text for body in bodies.values() for text in _names(body)), *_shapes(bodies), *_of_entry(module))
 
 
 def _names(body: Body) -> Iterator[str]:
     """Names and numbers of parameters that are given twice; a parameter that is missing."""
-    if len({x.instruction.name for x in body.lines}) < len(body.lines):
+    if len(body.given) < len(body.lines):
         yield from _twice((x.instruction.name, x) for x in body.lines)
     if {n for n, _x in body.parameters} == {*range(len(body.parameters))}:
         return
@@ -69,12 +68,13 @@ def _shapes(bodies: Mapping[str, Body]) -> Iterator[str]:
     for body in bodies.values():
         for x in body.lines:
             it = x.instruction
-            claims: list[Claim] = []
+            calls = it.opcode in _CALLERS
             # A line of names alone says the shape of no operand, but for what is a part of one.
-            if it.opcode not in _LITERALS and (not it._operands or it.opcode.endswith(_PARTS)):
-                claims += _of_operands(x, body.given)
-            if it.opcode in _CALLERS:
-                claims += _of_calls(x, body.given, bodies)
+            parts = it.opcode not in _LITERALS and (not it._operands or it.opcode.endswith(_PARTS))
+            if not calls and not parts:
+                continue
+            claims = [*_of_operands(x, body.given)] if parts else []
+            claims += _of_calls(x, body.given, bodies) if calls else ()
             for what, shape, other, line in claims:
                 if _differ(shape, other):
                     yield f"line {x.line}: {it.name} {what} {shape}, line {line} gives {other}"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from ...core.errors import LeafTypeError
+from ...core.errors import require_type
 from .collectives import Collective, collectives
 from .memory import Buffer, Memory
 from .relayouts import Move, relayouts
@@ -116,12 +116,9 @@ def difference(before: Memory, after: Memory) -> Difference:
     Raises LeafTypeError for what `memory` does not give. Source: ours.
     """
     for given in (before, after):
-        if not isinstance(given, Memory):
-            raise LeafTypeError(
-                f"difference of a {type(given).__name__}",
-                "what tla.xla.memory gives",
-                "write difference(memory(a), memory(b))",
-            )
+        require_type(
+            given, Memory, "difference of a", "what tla.xla.memory gives", "write difference(memory(a), memory(b))"
+        )
     spaces = sorted({*before.peak, *after.peak})
     sizes = [[m.peak[s].bytes if s in m.peak else 0 for m in (before, after)] for s in spaces]
     moves = [[move for move in relayouts(m.module) if not move.free] for m in (before, after)]

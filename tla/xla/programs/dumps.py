@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from ...core.errors import LeafTypeError, RangeError
+from ...core.errors import RangeError, require_type
 
 #: Endings of files that may hold a program's text.
 ENDINGS = (".txt", ".hlo", ".gz")
@@ -97,10 +97,7 @@ def run_beside(path: str | os.PathLike[str]) -> Path | None:
 
 
 def _path(given: str | os.PathLike[str]) -> Path:
-    if not isinstance(given, str | os.PathLike):
-        raise LeafTypeError(
-            f"the programs of a {type(given).__name__}", "the path of a folder", "write programs_in('dumps')"
-        )
+    require_type(given, str | os.PathLike, "the programs of a", "the path of a folder", "write programs_in('dumps')")
     return Path(given)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ...core.cache import compiled, plain_memo
-from ...core.errors import LeafTypeError, LoweringError, ParseError, RangeError
+from ...core.errors import LoweringError, ParseError, RangeError, require_type
 from ...core.reader import write_nearest
 from ..shapes.arguments import joined
 from ..shapes.array_shape import ArrayLayout
@@ -76,8 +76,7 @@ def entry(module: Module) -> Entry:
 
     Source: XLA HloModule::ToString; JAX's frontend attributes arg_layout_modes and arg_memory_spaces.
     """
-    if not isinstance(module, Module):
-        raise LeafTypeError(f"the entry of a {type(module).__name__}", "a Module", "read_module(path) gives one")
+    require_type(module, Module, "the entry of a", "a Module", "read_module(path) gives one")
     header = module.header
     text = header_list(header, "entry_computation_layout")
     if text is None:
@@ -133,10 +132,7 @@ def parse_layout_mode(text: str) -> str | ArrayLayout:
 
     Raises ParseError for anything else. Source: XLA xla/pjrt/layout_mode.cc.
     """
-    if not isinstance(text, str):
-        raise LeafTypeError(
-            f"a layout mode of type {type(text).__name__}", "'default', 'auto' or a layout", "str() of one is its text"
-        )
+    require_type(text, str, "a layout mode of type", "'default', 'auto' or a layout", "str() of one is its text")
     word = text.strip()
     if word in ("default", "auto"):
         return word
@@ -193,10 +189,7 @@ def parse_replica_groups(text: str | Instruction) -> ReplicaGroups:
         text = attributes["replica_groups"]
         if "device_ids" in attributes:  # of a mesh: its comma is no end of the attribute
             text = f"{text}, device_ids={attributes['device_ids']}"
-    if not isinstance(text, str):
-        raise LeafTypeError(
-            f"replica_groups of type {type(text).__name__}", "a text such as '[2,4]<=[8]'", "str() of one is its text"
-        )
+    require_type(text, str, "replica_groups of type", "a text such as '[2,4]<=[8]'", "str() of one is its text")
     text = text.strip()
     if text.startswith(("mesh", "@mesh")):
         return _in_groups(*grouped(*parse_mesh_axes(text)))

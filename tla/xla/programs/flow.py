@@ -9,14 +9,14 @@ Source: XLA xla/hlo/analysis/hlo_dataflow_analysis.cc, hlo_alias_analysis.cc; xl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from typing import cast
 
 from ...core.cache import plain_memo
-from ...core.errors import LoweringError, RangeError, TlaError
+from ...core.errors import LoweringError, RangeError
 from ...core.leaf_arithmetic import ceil_div
 from ..shapes.array_shape import ArrayShape
-from ..shapes.sizes import byte_size
+from ..shapes.sizes import size_if_known
 from ..shapes.values import BufferShape, Shape, TupleShape
 from . import aliasing
 from .instruction import Instruction
@@ -39,6 +39,7 @@ _UNTILED, _TILED_SPACES = 1024, frozenset({0, 4, 6})
 _NAMES = frozenset({"tuple", "get-tuple-element", "while", "call", "conditional", "parameter"})
 #: Those of them that no buffer of a computation applied to elements is for.
 _UNWRITTEN = _NAMES - {"parameter"}
+_size = plain_memo(size_if_known)
 #: Spaces of the context of a SparseCore's operation that are not the SparseCore's own: the TensorCore waits there.
 _WAITED_FOR = frozenset({2, 4})
 
@@ -61,30 +62,11 @@ def flow(module: Module, target: str | None = None) -> Flow:
     return follow.out
 
 
-class _Bodies(Mapping[str, Mapping[str, Instruction]]):
-    """By computation, its instructions by name: made when they are asked for."""
-
-    def __init__(self, module: Module) -> None:
-        self.lines, self.made = module.computations, dict[str, Mapping[str, Instruction]]()
-
-    def __getitem__(self, name: str) -> Mapping[str, Instruction]:
-        if name not in self.made:
-            self.made[name] = {x.instruction.name: x.instruction for x in self.lines[name]}
-        return self.made[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.lines)
-
-    def __len__(self) -> int:
-        return len(self.lines)
-
-
 class _Follow:
     """Going through a module in the order in which it runs."""
 
     def __init__(self, module: Module) -> None:
         self.module, self.out = module, Flow(module)
-        self.bodies = _Bodies(module)
         self.arguments: dict[int, Tree] = {}
         self.entered: dict[str | None, int] = {}  # by computation, the step of its parameter
         self.span = 0  # the number of the computation that runs
@@ -158,7 +140,7 @@ class _Follow:
         if it.called:
             self.applied(it, now)
         self.in_place(it, result, operands)
-        if it.opcode == "custom-call" and 'custom_call_target="ConcatBitcast"' in it.tail:
+        if it.opcode == "custom-call" and 'custom_call_target="ConcatBitcast"' in it._tail.text:
             for value in (v for o in operands for v in leaves(o)):  # they are parts of the result, side by side
                 self.out.values[value].end = min(self.out.values[value].end, now - 1)
         return result
@@ -248,9 +230,9 @@ class _Follow:
 
     def in_place(self, it: Instruction, result: Tree, operands: list[Tree]) -> None:
         """One buffer for the parts of the result and the operands that they overwrite."""
-        pairs = [*aliasing.stated(it)] if it._words else []
+        pairs = [*aliasing.stated(it._tail)]
         if it.opcode == "fusion":
-            pairs += aliasing.of_fusion(it, self.bodies)
+            pairs += aliasing.of_fusion(it, self.module)
         elif it.opcode in aliasing.IN_PLACE:
             pairs += (
                 [((k,), k, ()) for k, _ in enumerate(result.elements)] if isinstance(result, Table) else [((), 0, ())]
@@ -258,10 +240,10 @@ class _Follow:
         for out, operand, path in pairs:
             if operand < len(operands):
                 self.out.share(part(result, out), part(operands[operand], path))
-        if '"aliasing_operands":{"lists":[{' not in it.tail:
+        if not (noted := aliasing.shared(it._tail)):
             return
         outs = [*arrays(result)]
-        for numbers in aliasing.shared(it):
+        for numbers in noted:
             for k in numbers:
                 source = operands[min(numbers)] if min(numbers) < len(operands) else None
                 if k >= len(operands) and k - len(operands) < len(outs) and isinstance(source, int):
@@ -378,7 +360,7 @@ class _Follow:
 
     def called_by(self, line: Located) -> str | None:
         """The computation of an asynchronous operation, which its -start names."""
-        start = aliasing.behind(line.instruction.name, self.bodies.get(line.computation or "", {}), ("async-update",))
+        start = aliasing.behind(line.instruction.name, self.module.body(line.computation or ""), ("async-update",))
         return next(iter(start.called), None) if start is not None else None
 
     def branches(self, line: Located, operands: list[Tree], depth: int) -> Tree:
@@ -516,11 +498,3 @@ def _allocate(found: Flow, target: str | None) -> None:
         elif tiled and value.space in _TILED_SPACES and not value.shape.effective_layout.tiles:
             unit = _UNTILED * max(value.shape.bits, 8) // 8
             value.bytes = ceil_div(value.bytes, unit) * unit
-
-
-@plain_memo
-def _size(shape: ArrayShape) -> int | None:
-    try:
-        return byte_size(shape)
-    except TlaError:
-        return None

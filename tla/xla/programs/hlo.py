@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ...core.cache import plain_memo
 from ...core.composed import ComposedLayout
-from ...core.errors import LeafTypeError, TlaError
+from ...core.errors import LeafTypeError, TlaError, require_type
 from ...core.layout import Layout
 from ..shapes.array_shape import BITS
 from ..shapes.grammar import REMEMBERED, as_shape
@@ -58,8 +58,7 @@ def shape_texts(lines: Iterable[str]) -> Iterator[str]:
     >>> list(shape_texts(['  %p = (s8[4]{0:T(512)}, f32[]) f(), metadata={op_name="f32[9]"}']))
     ['s8[4]{0:T(512)}', 'f32[]']
     """
-    if not isinstance(lines, Iterable):
-        raise LeafTypeError(f"lines of type {type(lines).__name__}", "a text, or its lines", "open the file first")
+    require_type(lines, Iterable, "lines of type", "a text, or its lines", "open the file first")
     for line in lines.splitlines() if isinstance(lines, str) else lines:
         if not isinstance(line, str):
             raise LeafTypeError(

@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from ...core.cache import plain_memo
-from ...core.errors import LeafTypeError, ParseError
+from ...core.cache import known_memo, plain_memo
+from ...core.errors import ParseError, require_type
 from ...core.value import put
 from ..shapes.grammar import REMEMBERED, parse_shape
 from ..shapes.values import Shape
-from .printed_line import INDEX, OPERAND, line_parts
+from .printed_line import INDEX, OPERAND, line_parts, tail_parts
 
 # Each comment can be matched in one way only: two ways each, and a line that fails to match would be tried in 2**n.
 _COMMENT = r"/\*[^*]*(?:\*(?!/)[^*]*)*\*/"
@@ -71,19 +71,34 @@ class Operand(NamedTuple):
         return text.removeprefix("%")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Tail:
+    """The text behind the operands of an instruction, taken apart once for all lines that have the same.
+
+    text         as it stands
+    attributes   as XLA prints them, without the backend_config where that is the last one
+    words        these without metadata
+    metadata     with its braces; empty where there is none
+    called       the names of the computations in it
+    """
+
+    text: str
+    attributes: str
+    words: str
+    metadata: str
+    called: tuple[str, ...]
+
+
 class _Later:
     """Fields that follow from the text of an instruction: worked out when they are first asked for, or known to the
     reader of its line."""
 
-    __slots__ = ("_attributes", "_metadata", "_operands", "_words", "called", "is_root", "name", "operand_names")
+    __slots__ = ("_operands", "_tail", "is_root", "name", "operand_names")
     name: str
     is_root: bool
     operand_names: tuple[str, ...]
-    called: tuple[str, ...]
     _operands: str  # where XLA prints names alone
-    _attributes: str  # as XLA prints them, without the backend_config where that is the last one
-    _metadata: str  # with its braces
-    _words: str  # the attributes but for metadata and a backend_config that is the last one: few lines have their own
+    _tail: Tail
 
     if not TYPE_CHECKING:
 
@@ -145,15 +160,24 @@ class Instruction(_Later):
 
         Raises ParseError for one that is given twice.
         """
-        config = ", backend_config="
-        if not self.tail.startswith(config, len(self._attributes)):
-            return {**_attributes(self.tail)} if len(self.tail) <= REMEMBERED else attributes_of(self.tail)
-        return {**_attributes(self._attributes), "backend_config": self.tail[len(self._attributes) + len(config) :]}
+        text, said, config = self.tail, self._tail.attributes, ", backend_config="
+        if not text.startswith(config, len(said)):
+            return {**_attributes(text)} if len(text) <= REMEMBERED else attributes_of(text)
+        return {**_attributes(said), "backend_config": text[len(said) + len(config) :]}
 
     @property
     def metadata(self) -> dict[str, str]:
         """The entries of the attribute metadata, quotes taken off: op_name, source_file, stack_frame_id."""
-        return {**entries(self._metadata)}
+        return {**entries(self._tail.metadata)}
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """The names of the computations that it calls, as its line has them.
+
+        >>> parse_instruction("%w = s32[] while(%a), condition=%c, body=%b").called
+        ('c', 'b')
+        """
+        return self._tail.called
 
 
 _ENTRY = re.compile(r'\b([A-Za-z_]\w*)=("[^"\\]*(?:\\.[^"\\]*)*"|\{[^{}]*\}|[^\s,{}"]+)')
@@ -179,16 +203,6 @@ def _operand_names(it: Instruction) -> tuple[str, ...]:
     return tuple(text.replace("%", "").split(", ")) if text else tuple([o.name for o in it.operands])
 
 
-def _called(it: Instruction) -> tuple[str, ...]:
-    """The names of the computations that an instruction calls, as its line has them.
-
-    >>> parse_instruction("%w = s32[] while(%a), condition=%c, body=%b").called
-    ('c', 'b')
-    """
-    return _called_by(it._words)
-
-
-@plain_memo
 def _called_by(text: str) -> tuple[str, ...]:
     """The names of the computations that a text of attributes names."""
     found = _CALLS.findall(text)
@@ -209,12 +223,34 @@ _WORKED_OUT: dict[str, Callable[[Instruction], object]] = {
     "is_root": lambda it: _head(it.head, 0)["root"] is not None,
     "operands": _operands_of,
     "operand_names": _operand_names,
-    "called": _called,
+    "gap": lambda it: " ",
+    "tail": lambda it: it._tail.text,
     "_operands": lambda it: "",
-    "_attributes": lambda it: "".join(f", {key}={text}" for key, text in _said(it.tail)),
-    "_metadata": lambda it: next((text for key, text in _said(it.tail) if key == "metadata"), ""),
-    "_words": lambda it: it._attributes.replace(f", metadata={it._metadata}", "", 1),
+    "_tail": lambda it: _tail_by_marks(it.tail),
 }
+
+
+def _tail_by_marks(text: str) -> Tail:
+    attributes = "".join(f", {key}={value}" for key, value in _said(text))
+    metadata = next((value for key, value in _said(text) if key == "metadata"), "")
+    words = attributes.replace(f", metadata={metadata}", "", 1)
+    return Tail(text, attributes, words, metadata, _called_by(words))
+
+
+def _printed_tail(text: str) -> Tail | None:
+    """A tail as XLA prints it; None of any other."""
+    found = tail_parts(text)
+    if found is None:
+        return None
+    before, metadata, behind = found
+    words = before + behind
+    attributes = f"{before}, metadata={metadata}{behind}" if metadata else words
+    return Tail(text, attributes, words, metadata, _called_by(words) if words else ())
+
+
+#: Longer ones are not remembered.
+_LONG = 4096
+_remembered_tail = known_memo(_printed_tail)
 
 
 def parse_instruction(line: str) -> Instruction:
@@ -237,10 +273,7 @@ def parse_instruction(line: str) -> Instruction:
     Law: str(parse_instruction(line)) == line for every instruction that XLA prints.
     Source: XLA xla/hlo/parser/hlo_parser.cc.
     """
-    if not isinstance(line, str):
-        raise LeafTypeError(
-            f"a line of type {type(line).__name__}", "a text such as '%c = f32[8]{0} copy(%a)'", "decode bytes first"
-        )
+    require_type(line, str, "a line of type", "a text such as '%c = f32[8]{0} copy(%a)'", "decode bytes first")
     return printed_instruction(line) or _by_marks(line)
 
 
@@ -249,36 +282,30 @@ def printed_instruction(line: str) -> Instruction | None:
     found = line_parts(line)
     if found is None:
         return None
-    head, root, name, text, opcode, literal, called, operands, attributes, before, metadata, behind = found.groups()
+    head, root, name, text, opcode, literal, called, operands = found.groups()
+    behind = line[found.end() :]
+    tail = _remembered_tail(behind) if len(behind) <= _LONG else _printed_tail(behind)
+    if tail is None:
+        return None
     new = _new(Instruction)
     _set_head(new, head)
     _set_name(new, name)
     _set_is_root(new, root is not None)
-    _set_gap(new, " ")
-    _set_attributes(new, attributes)
-    _set_metadata(new, metadata or "")
-    _set_words(new, words := before + behind)
-    if not words:
-        _set_called(new, ())
+    _set_tail(new, tail)
     try:
         _set_shape(new, _remembered(text) if len(text) <= REMEMBERED else parse_shape(text))
         if called is None:
             _set_opcode(new, opcode)
-            _set_names(new, "")
             _set_operands(new, _literal(literal))
         else:
             _set_opcode(new, called)
             if "[" in operands:
-                _set_names(new, "")
-                _set_operands(
-                    new,
-                    tuple([_operand(line, *m.span(), literal=False) for m in OPERAND.finditer(line, *found.span(8))]),
-                )
+                places = OPERAND.finditer(line, *found.span(8))
+                _set_operands(new, tuple([_operand(line, *m.span(), literal=False) for m in places]))
             else:
                 _set_names(new, operands)
     except ParseError:  # of a shape; the line may have another fault before it
         return None
-    _set_tail(new, line[found.start(9) :])
     return new
 
 
@@ -289,37 +316,9 @@ def _literal(text: str) -> tuple[Operand, ...]:
 
 # An Instruction whose slots are set is made in half the time that the __init__ of a frozen dataclass takes.
 _new = object.__new__
-(
-    _set_head,
-    _set_shape,
-    _set_gap,
-    _set_opcode,
-    _set_operands,
-    _set_tail,
-    _set_name,
-    _set_is_root,
-    _set_names,
-    _set_attributes,
-    _set_metadata,
-    _set_words,
-    _set_called,
-) = (
+_set_head, _set_shape, _set_opcode, _set_operands, _set_name, _set_is_root, _set_names, _set_tail = (
     getattr(Instruction, name).__set__
-    for name in [
-        "head",
-        "shape",
-        "gap",
-        "opcode",
-        "operands",
-        "tail",
-        "name",
-        "is_root",
-        "_operands",
-        "_attributes",
-        "_metadata",
-        "_words",
-        "called",
-    ]
+    for name in ["head", "shape", "opcode", "operands", "name", "is_root", "_operands", "_tail"]
 )
 
 # Most of what there is to make: operands that are names alone, made at once.

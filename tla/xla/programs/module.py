@@ -59,13 +59,18 @@ class Body:
                 self.root = x
             if it.opcode == "parameter" and (number := it.parameter_number) is not None:
                 self.parameters.append((number, x))
-            elif it.called:
+            elif it._tail.called:
                 self.callers.append(x)
 
     @functools.cached_property
     def given(self) -> dict[str, Located]:
         """The lines by name."""
         return {x.instruction.name: x for x in self.lines}
+
+    def instruction(self, name: str) -> Instruction | None:
+        """The instruction of a name; None where no line has it."""
+        found = self.given.get(name)
+        return None if found is None else found.instruction
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +108,9 @@ class Module:
 
     def frames(self, instruction: Instruction) -> tuple[SourceLine, ...]:
         """The lines of the user's program that an instruction is from, the innermost call first."""
-        if instruction._metadata not in self._frames:
-            self._frames[instruction._metadata] = tuple(self._source_lines(instruction.metadata))
-        return self._frames[instruction._metadata]
+        if instruction._tail.metadata not in self._frames:
+            self._frames[instruction._tail.metadata] = tuple(self._source_lines(instruction.metadata))
+        return self._frames[instruction._tail.metadata]
 
     def _source_lines(self, metadata: Mapping[str, str]) -> Iterator[SourceLine]:
         if "source_file" in metadata:

@@ -47,28 +47,31 @@ _LINE = re.compile(
     rf"(\s*(ROOT )?(?!ROOT =)%?({_NAME}) = )({_ARRAY}|{_TUPLE}) "
     rf"(?:(constant|parameter)\(({_LITERAL})|(?!constant\(|parameter\()([a-z][a-z0-9_-]*)\(((?:{_ONE}(?:, "
     rf"{_ONE})*)?))\)"
-    rf"(((?:{_WORD})*)(?:, metadata=({_VALUE}))?((?:{_WORD})*))(?:, backend_config=|(?<![={{\s])\Z)"
 )
+_TAIL = re.compile(rf"((?:{_WORD})*)(?:, metadata=({_VALUE}))?((?:{_WORD})*)(?:, backend_config=|(?<![={{\s])\Z)")
 _json = json.JSONDecoder().raw_decode
 
 
-def line_parts(line: str) -> re.Match[str] | None:
-    """The match of an instruction as XLA prints it; None of any other.
+#: The match of an instruction as XLA prints it, up to its operands' end; None of any other line. Its groups: head,
+#: ROOT, name, shape, opcode and text of a literal, or opcode and operands.
+line_parts = _LINE.match
 
-    Its groups: head, ROOT, name, shape, opcode and text of a literal, or opcode and operands, the attributes but for
-    the backend_config, which is the last one, and of these: those before metadata, its text, those behind it.
 
-    >>> line_parts("  ROOT %a = f32[3]{0} add(%b, %c), metadata={op_name=\\"f\\"}").groups()[:8]
-    ('  ROOT %a = ', 'ROOT ', 'a', 'f32[3]{0}', None, None, 'add', '%b, %c')
-    >>> line_parts("  ROOT %a = f32[3]{0} add(%b, %c), metadata={op_name=\\"f\\"}").groups()[8:]
-    (', metadata={op_name="f"}', '', '{op_name="f"}', '')
-    >>> line_parts("%a = f32[3] add ( %b )")  # None: not as XLA prints it
+def tail_parts(tail: str) -> tuple[str, str, str] | None:
+    """The attributes behind the operands but for a backend_config that is the last one: before metadata, its text, and
+    those behind it. None where they are not as XLA prints them.
+
+    >>> tail_parts(", kind=kLoop, metadata={op_name=\\"f\\"}, backend_config={}")
+    (', kind=kLoop', '{op_name="f"}', '')
     """
-    found = _LINE.match(line)
-    if found is None or found.end() == len(line):
-        return found
-    try:  # its brackets are often deep, and C reads them
-        end = _json(line, found.end())[1]
-    except (ValueError, RecursionError):
+    found = _TAIL.match(tail)
+    if found is None:
         return None
-    return found if end == len(line) else None
+    if found.end() < len(tail):  # a backend_config; its brackets are often deep, and C reads them
+        try:
+            end = _json(tail, found.end())[1]
+        except (ValueError, RecursionError):
+            return None
+        if end < len(tail):
+            return None
+    return found[1], found[2] or "", found[3]

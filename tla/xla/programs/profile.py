@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...core.errors import LeafTypeError, RangeError
+from ...core.errors import RangeError, require_type
 from ...core.on_demand import jax_module
 
 _ENDING = ".xplane.pb"
@@ -119,10 +119,9 @@ def _runs_of_file(reader: Any, file: Path) -> Iterator[_Run]:
 
 def _files(path: str | os.PathLike[str]) -> list[Path]:
     """The files of the newest trace at a path."""
-    if not isinstance(path, (str, os.PathLike)):
-        raise LeafTypeError(
-            f"a profile of type {type(path).__name__}", "the path of a trace", f"give a file {_ENDING}, or its folder"
-        )
+    require_type(
+        path, (str, os.PathLike), "a profile of type", "the path of a trace", f"give a file {_ENDING}, or its folder"
+    )
     at = Path(path)
     if not at.is_dir():
         return [at]

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...core.cache import plain_memo
 from ...core.errors import ParseError, TlaError
 from ..shapes.array_shape import ArrayShape
 from ..shapes.compare import is_bitcast, relayout, transposed
-from ..shapes.sizes import byte_size
+from ..shapes.sizes import size_if_known
 from ..shapes.values import Shape, arrays
 from .aliasing import behind, element_of
 from .instruction import Instruction
-from .module import Module, entry_name, read_module, require_apart
+from .module import Body, Module, entry_name, read_module, require_apart
 from .program import Located, Source
 from .text_file import OnError, report
 
@@ -207,7 +207,16 @@ def _fused(
         change for change in ("order", "type", "space") if change in inner - {"space"} or (change == "space" and apart)
     )
     return Move(
-        line, a, b, changes, False, _bytes(a), _bytes(b), parts[0].run if len(parts) == 1 else None, loops, inside
+        line,
+        a,
+        b,
+        changes,
+        False,
+        size_if_known(a) or 0,
+        size_if_known(b) or 0,
+        parts[0].run if len(parts) == 1 else None,
+        loops,
+        inside,
     )
 
 
@@ -229,7 +238,7 @@ def _move(line: Located, a: ArrayShape, b: ArrayShape, loops: tuple[Loop, ...], 
     if spaces[0] != spaces[1]:
         changes += ("space",)
     free = it.opcode == "bitcast" or (not changes and it.opcode in ("transpose", "reshape"))
-    sizes = (0, 0) if free else (_bytes(a), _bytes(b))
+    sizes = (0, 0) if free else (size_if_known(a) or 0, size_if_known(b) or 0)
     return Move(line, a, b, () if it.opcode == "bitcast" else changes, free, *sizes, run, loops, inside)
 
 
@@ -272,13 +281,6 @@ def _run(a: ArrayShape, b: ArrayShape) -> int | None:
         return None
 
 
-def _bytes(a: ArrayShape) -> int:
-    try:
-        return byte_size(a)
-    except TlaError:
-        return 0
-
-
 # ------------------------------------------------------------------------------------------------ trip counts
 
 _KNOWN = re.compile(r'"known_trip_count":\{"n":"([0-9]+)"\}')
@@ -292,52 +294,42 @@ def trip_count(module: Module, name: str, loop: Instruction) -> int | None:
     """
     if known := _KNOWN.search(loop.tail):
         return int(known[1])
-    names = {k: loop.attributes.get(k, "").removeprefix("%") for k in ("condition", "body")}
-    bodies = {k: {x.instruction.name: x.instruction for x in module.computations.get(n, ())} for k, n in names.items()}
-    around = {x.instruction.name: x.instruction for x in module.computations[name]}
-    test = next((i for i in bodies["condition"].values() if i.is_root), None)
-    if test is None or test.opcode != "compare" or test.attributes.get("direction") != "LT" or len(test.operands) != 2:
+    condition, inside = (module.body(loop.attributes.get(k, "").removeprefix("%")) for k in ("condition", "body"))
+    if condition.root is None or inside.root is None or not loop.operands:
         return None
-    index, end = (
-        _element(test.operands[0].name, bodies["condition"]),
-        _constant(test.operands[1].name, bodies["condition"]),
-    )
-    root = next((i for i in bodies["body"].values() if i.is_root), None)
-    start = around.get(loop.operands[0].name) if loop.operands else None
-    if (
-        index is None
-        or end is None
-        or root is None
-        or start is None
-        or root.opcode != "tuple"
-        or start.opcode != "tuple"
-    ):
+    test, root = condition.root.instruction, inside.root.instruction
+    if test.opcode != "compare" or test.attributes.get("direction") != "LT" or len(test.operands) != 2:
+        return None
+    index, end = _element(test.operands[0].name, condition), _constant(test.operands[1].name, condition)
+    around = module.body(name)
+    start = around.instruction(loop.operands[0].name)
+    if index is None or end is None or start is None or root.opcode != "tuple" or start.opcode != "tuple":
         return None
     if index >= min(len(root.operands), len(start.operands)):
         return None
-    step = _added(root.operands[index].name, index, bodies["body"])
+    step = _added(root.operands[index].name, index, inside)
     begin = _constant(start.operands[index].name, around)
     return None if step is None or begin is None or step <= 0 else max(0, -(-(end - begin) // step))
 
 
-def _followed(name: str, body: Mapping[str, Instruction]) -> Instruction | None:
+def _followed(name: str, body: Body) -> Instruction | None:
     """The instruction behind copies."""
     return behind(name, body, ("copy", "bitcast"))
 
 
-def _element(name: str, body: Mapping[str, Instruction]) -> int | None:
+def _element(name: str, body: Body) -> int | None:
     """The number of the loop's parameter's part."""
     it = _followed(name, body)
     return element_of(it) if it is not None and it.opcode == "get-tuple-element" else None
 
 
-def _constant(name: str, body: Mapping[str, Instruction]) -> int | None:
+def _constant(name: str, body: Body) -> int | None:
     it = _followed(name, body)
     text = it.operands[0].text if it is not None and it.opcode == "constant" and it.operands else ""
     return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else None
 
 
-def _added(name: str, index: int, body: Mapping[str, Instruction]) -> int | None:
+def _added(name: str, index: int, body: Body) -> int | None:
     """The constant that is added to the counter."""
     it = _followed(name, body)
     if it is None or it.opcode != "add" or len(it.operands) != 2:

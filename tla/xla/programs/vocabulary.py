@@ -6,15 +6,15 @@ that the parser of jaxlib 0.10.2 takes: of 66,000 words in its library each was 
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from ...core.cache import compiled, plain_memo
 from ...core.errors import LeafTypeError
 from ...core.reader import nearest
 from ..shapes.values import Shape, arrays
-from .instruction import Instruction, attribute_spans, entries
+from .instruction import Instruction, Tail, attribute_spans
 from .module import Module, header_attributes
 from .program import Located
 
@@ -34,47 +34,47 @@ REPORTED = {0: "default", 1: "vmem", 2: "smem", 3: "hbm", 4: "host", 5: "cmem"}
 MOVED = frozenset({1, 3})
 
 OPCODES = frozenset(
-    """     abs acos acosh add add-dependency after-all all-gather all-reduce all-to-all and asin asinh atan atan2 atanh
-    batch-norm-grad     batch-norm-inference batch-norm-training bitcast bitcast-convert broadcast call cbrt ceil
-    cholesky clamp     collective-broadcast collective-permute collective-reduce compare complex concatenate conditional
-    constant convert     convolution copy cosh cosine count-leading-zeros custom-call divide domain dot dynamic-reshape
-    dynamic-slice     dynamic-update-slice erf exponential exponential-minus-one fft floor fusion gather
-    get-dimension-size get-tuple-element imag     infeed iota is-finite log log-plus-one logistic map maximum minimum
-    mulhi multiply negate not opt-barrier or outfeed pad     parameter partition-id popcnt power ragged-all-to-all
-    ragged-dot real recv recv-done reduce reduce-precision reduce-scatter     reduce-window remainder replica-id reshape
-    reverse rng rng-bit-generator rng-get-and-update-state round-nearest-afz     round-nearest-even rsqrt scaled-dot
-    scan scatter select select-and-scatter send send-done set-dimension-size shift-left     shift-right-arithmetic
-    shift-right-logical shuffle sign sine sinh slice sort sqrt stochastic-convert subtract tan tanh topk     transpose
+    """abs acos acosh add add-dependency after-all all-gather all-reduce all-to-all and asin asinh atan atan2 atanh
+    batch-norm-grad batch-norm-inference batch-norm-training bitcast bitcast-convert broadcast call cbrt ceil
+    cholesky clamp collective-broadcast collective-permute collective-reduce compare complex concatenate conditional
+    constant convert convolution copy cosh cosine count-leading-zeros custom-call divide domain dot dynamic-reshape
+    dynamic-slice dynamic-update-slice erf exponential exponential-minus-one fft floor fusion gather
+    get-dimension-size get-tuple-element imag infeed iota is-finite log log-plus-one logistic map maximum minimum
+    mulhi multiply negate not opt-barrier or outfeed pad parameter partition-id popcnt power ragged-all-to-all
+    ragged-dot real recv recv-done reduce reduce-precision reduce-scatter reduce-window remainder replica-id reshape
+    reverse rng rng-bit-generator rng-get-and-update-state round-nearest-afz round-nearest-even rsqrt scaled-dot scan
+    scatter select select-and-scatter send send-done set-dimension-size shift-left shift-right-arithmetic
+    shift-right-logical shuffle sign sine sinh slice sort sqrt stochastic-convert subtract tan tanh topk transpose
     triangular-solve tuple while xor async""".split()  # noqa: SIM905  # a page of words, not of quotes
 )
 #: The attributes of instructions, of any opcode.
 ATTRIBUTES = frozenset(
-    """     algorithm api_version async_execution_thread async_group_id backend_config batch_group_count body
-    branch_computations called_computation     called_computations calls channel_id collapsed_slice_dims condition
-    constrain_layout control-predecessors convolution_kind     cross_program_prefetch_index custom_call_has_side_effect
-    custom_call_target delta device_ids dim_labels dimensions direction     distribution domain dynamic_slice_sizes
-    epsilon exponent_bits     false_computation feature_group_count feature_index fft_length fft_type
-    frontend_attributes index index_vector_dim indices_are_sorted infeed_config inferred_dimension input_batching_dims
-    inserted_window_dims     iota_dimension is_associative is_composite is_host_transfer is_reverse is_stable k kind
-    largest left_side lhs_batch_dims     lhs_contracting_dims lhs_ragged_dims literal lower mantissa_bits metadata mode
-    num_carries offset_dims operand_batching_dims     operand_layout_constraints operand_precision order origin
-    original_value outfeed_config outfeed_shape output_to_operand_aliasing padding     padding_type
-    parameter_replication replica_groups result_accuracy rhs_batch_dims rhs_contracting_dims rhs_group_dims scatter
+    """algorithm api_version async_execution_thread async_group_id backend_config batch_group_count body
+    branch_computations called_computation called_computations calls channel_id collapsed_slice_dims condition
+    constrain_layout control-predecessors convolution_kind cross_program_prefetch_index custom_call_has_side_effect
+    custom_call_target delta device_ids dim_labels dimensions direction distribution domain dynamic_slice_sizes
+    epsilon exponent_bits false_computation feature_group_count feature_index fft_length fft_type frontend_attributes
+    index index_vector_dim indices_are_sorted infeed_config inferred_dimension input_batching_dims
+    inserted_window_dims iota_dimension is_associative is_composite is_host_transfer is_reverse is_stable k kind
+    largest left_side lhs_batch_dims lhs_contracting_dims lhs_ragged_dims literal lower mantissa_bits metadata mode
+    num_carries offset_dims operand_batching_dims operand_layout_constraints operand_precision order origin
+    original_value outfeed_config outfeed_shape output_to_operand_aliasing padding padding_type parameter_replication
+    replica_groups result_accuracy rhs_batch_dims rhs_contracting_dims rhs_group_dims scatter
     scatter_dims_to_operand_dims scatter_indices_batching_dims schedule select sharding slice slice_sizes
-    source_target_pairs     sparsity_config     start_index_map start_indices_batching_dims statistics to_apply
-    transpose_a true_computation type unique_indices unit_diagonal     update_window_dims use_global_device_ids window
+    source_target_pairs sparsity_config start_index_map start_indices_batching_dims statistics to_apply transpose_a
+    true_computation type unique_indices unit_diagonal update_window_dims use_global_device_ids window
 """.split()  # noqa: SIM905
 )
 #: The attributes of a module, in its header.
 HEADER = frozenset(
-    """     alias_passthrough_params allow_spmd_sharding_propagation_to_output
-    allow_spmd_sharding_propagation_to_parameters buffer_donor     entry_computation_layout frontend_attributes
-    input_output_alias is_scheduled num_partitions replica_count""".split()  # noqa: SIM905
+    """alias_passthrough_params allow_spmd_sharding_propagation_to_output allow_spmd_sharding_propagation_to_parameters
+    buffer_donor entry_computation_layout frontend_attributes input_output_alias is_scheduled num_partitions
+    replica_count""".split()  # noqa: SIM905
 )
 #: What the attribute metadata says, of the fields of OpMetadata in xla_data.proto.
 METADATA = frozenset(
-    """     deduplicated_name op_name op_type preserve_layout profile_info profile_type scheduling_name
-    size_of_generated_code_in_bytes     size_of_memory_working_set_in_bytes source_column source_end_column
+    """deduplicated_name op_name op_type preserve_layout profile_info profile_type scheduling_name
+    size_of_generated_code_in_bytes size_of_memory_working_set_in_bytes source_column source_end_column
     source_end_line source_file source_line stack_frame_id""".split()  # noqa: SIM905
 )
 #: The attributes without which an instruction says nothing, of those that are read here.
@@ -84,8 +84,6 @@ NEEDED = {
     "transpose": ("dimensions",),
     "while": ("condition", "body"),
 }
-#: Metadata of known names with plain values, as nearly all are.
-_PLAIN_METADATA = rf"""\{{(?:(?:{"|".join(sorted(METADATA))})=(?:"[^"\\]*"|[0-9]+)(?: (?!\}})|(?=\}})))*\}}"""
 _KEYS = re.compile(r", ?([A-Za-z_][\w-]*)=")
 _ASYNC = ("-start", "-update", "-done")
 
@@ -126,13 +124,13 @@ def unknown_names(lines: Iterable[Located] | Module) -> tuple[str, ...]:
     Source: XLA xla/hlo/ir/hlo_opcode.h.
     """
     if isinstance(lines, Module):
-        return unknown_in_header(lines.header) + unknown_names(x for body in lines.computations.values() for x in body)
+        every = [x for body in lines.computations.values() for x in body]
+        return unknown_in_header(lines.header) + (() if _all_known(every, lines) else unknown_names(every))
     found: dict[str, dict[int, None]] = defaultdict(dict)
-    faults: dict[tuple[str, str], list[str]] = {}  # by what is said of an instruction: most lines say what others do
+    faults: dict[tuple[str, Tail], list[str]] = {}  # by what is said of an instruction: most lines say what others do
     spaces: dict[int, tuple[Shape, list[str]]] = {}  # by identity: equal texts are one shape
     called: dict[str, dict[int, None]] = defaultdict(dict)
     there: set[str | None] = set()
-    plain = compiled(_PLAIN_METADATA).fullmatch
     for x in lines if isinstance(lines, Iterable) else [lines]:
         if not isinstance(x, Located):
             raise LeafTypeError(
@@ -140,22 +138,30 @@ def unknown_names(lines: Iterable[Located] | Module) -> tuple[str, ...]:
                 "instructions with their places",
                 "write unknown_names(read_hlo(path))",
             )
-        it = x.instruction
-        there.add(x.computation)
-        for name in it.called if x.computation is not None else ():  # else it is a line by itself
-            called[name][x.line] = None
-        key, shape, metadata = (it.opcode, it._words), it.shape, it._metadata
-        if key not in faults:
-            faults[key] = [*_unknown(it)]
-        if id(shape) not in spaces:
-            spaces[id(shape)] = shape, [*_unknown_spaces(shape)]
-        said = () if not metadata or plain(metadata) else _unknown_metadata(metadata)
-        if faults[key] or said or spaces[id(shape)][1]:
-            for what in (*faults[key], *said, *spaces[id(shape)][1]):
-                found[what][x.line] = None
+        it, computation, _is_entry, line = x
+        there.add(computation)
+        key, shape = (it.opcode, it._tail), it.shape
+        for name in key[1].called if computation is not None else ():  # else it is a line by itself
+            called[name][line] = None
+        if (wrong := faults.get(key)) is None:
+            faults[key] = wrong = [*_unknown(it)]
+        if (space := spaces.get(id(shape))) is None:
+            spaces[id(shape)] = space = shape, [*_unknown_spaces(shape)]
+        if wrong or space[1]:
+            for what in (*wrong, *space[1]):
+                found[what][line] = None
     for name in (name for name in called if name not in there):
         found[f"computation {name} is called, and not there: what it does is not known"] = called[name]
     return tuple(f"{_numbers([*at])}: {what}" for what, at in found.items())
+
+
+def _all_known(lines: Sequence[Located], module: Module) -> bool:
+    """Whether nothing in a module is unknown: asked once for all lines that say the same, as most do."""
+    said = {(x.instruction.opcode, x.instruction._tail): x.instruction for x in lines}
+    shapes = {id(x.instruction.shape): x.instruction.shape for x in lines}
+    called = {name for it in said.values() for name in it.called}
+    faults = itertools.chain(*map(_unknown, said.values()), *map(_unknown_spaces, shapes.values()))
+    return called <= module.computations.keys() and not any(faults)
 
 
 def unknown_in_header(header: str) -> tuple[str, ...]:
@@ -171,11 +177,7 @@ def _unknown(it: Instruction) -> Iterator[str]:
     if not is_opcode(it.opcode):
         yield f"opcode {it.opcode} is not known: its result counts as new memory"
     yield from _faults_of_attributes(it)
-
-
-@plain_memo
-def _unknown_metadata(text: str) -> tuple[str, ...]:
-    return tuple(_passed_over(key, METADATA, "of metadata ") for key in entries(text) if key not in METADATA)
+    yield from (_passed_over(key, METADATA, "of metadata ") for key in it.metadata if key not in METADATA)
 
 
 def _unknown_spaces(shape: Shape) -> Iterator[str]:
@@ -186,7 +188,7 @@ def _unknown_spaces(shape: Shape) -> Iterator[str]:
 
 def _faults_of_attributes(it: Instruction) -> Iterator[str]:
     """The attributes that are not known, those given twice, and those that are missing."""
-    needed, keys = NEEDED.get(it.opcode, ()), _KEYS.findall(it._words)
+    needed, keys = NEEDED.get(it.opcode, ()), _KEYS.findall(it._tail.words)
     if ATTRIBUTES.issuperset(keys) and len({*keys}) == len(keys) and all(key in keys for key in needed):
         return
     found = [key for key, *_ in attribute_spans(it.tail, 0)]  # without what stands in strings and brackets

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ...core.errors import LeafTypeError, LoweringError, RangeError
+from ...core.errors import LeafTypeError, LoweringError, RangeError, require_type
 from ...core.int_tuple import shown
 from ...core.ints import IntLike, Leaf, is_int, known, leaf
 from ...core.questions import equal
@@ -191,12 +191,9 @@ def explain(shape: Shape | str, index: Sequence[Any] | None = None, /, **sizes: 
 def _symbols(shape: ArrayShape, dims: tuple[Any, ...], index: Sequence[Any] | None) -> tuple[Any, ...]:
     if index is None:
         index = LETTERS.get(len(dims)) or tuple(f"i{d}" for d in range(len(dims)))
-    if not isinstance(index, (tuple, list)):
-        raise LeafTypeError(
-            f"an index of type {type(index).__name__}",
-            f"a tuple of {len(dims)} integers",
-            "write (i,) for one dimension",
-        )
+    require_type(
+        index, (tuple, list), "an index of type", f"a tuple of {len(dims)} integers", "write (i,) for one dimension"
+    )
     if wrong := [i for i in index if not (isinstance(i, str) or is_int(i))]:
         raise LeafTypeError(
             f"{shown(wrong[0])} in an index of {shape}",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, NoReturn
 
 from ...core.arrays import INT64_MAX, INT64_MIN
-from ...core.errors import LeafTypeError, LoweringError, ParseError, RangeError
+from ...core.errors import LeafTypeError, LoweringError, ParseError, RangeError, require_type
 from ...core.ints import known
 from ...core.reader import Reader
 from .array_shape import COMBINE, ArrayLayout, ArrayShape, Split
@@ -135,12 +135,7 @@ def from_proto(proto: Mapping[str, Any] | str | bytes) -> Shape | ArrayLayout:
         proto = reader.whole(reader.proto)
     elif isinstance(proto, bytes):
         proto = _of_wire(proto, "ShapeProto", 0)
-    if not isinstance(proto, Mapping):
-        raise LeafTypeError(
-            f"a proto of type {type(proto).__name__}",
-            "a dict of its fields, its text or its bytes",
-            "to_proto makes one",
-        )
+    require_type(proto, Mapping, "a proto of type", "a dict of its fields, its text or its bytes", "to_proto makes one")
     return _shape_of(proto, 0) if "element_type" in proto else _layout_of(proto)
 
 

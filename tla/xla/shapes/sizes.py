@@ -9,7 +9,7 @@ import itertools
 import math
 
 from ...core.arrays import INT64_MAX
-from ...core.errors import LoweringError, RangeError
+from ...core.errors import LoweringError, RangeError, TlaError
 from ...core.leaf_arithmetic import ceil_div
 from ...core.questions import at_most, equal
 from .array_shape import COMBINE, ArrayLayout, ArrayShape, cover, tiled
@@ -72,6 +72,18 @@ def byte_size(shape: Shape | str) -> int:
     """
     shape = as_shape(shape)
     return _allocated(shape, _largest_piece(shape))
+
+
+def size_if_known(shape: ArrayShape) -> int | None:
+    """byte_size; None of what has none, as a dimension without a bound.
+
+    >>> size_if_known(as_shape("f32[3,5]{1,0:T(8,128)}")), size_if_known(as_shape("f32[?]"))
+    (4096, None)
+    """
+    try:
+        return byte_size(shape)
+    except TlaError:
+        return None
 
 
 def _allocated(shape: ArrayShape, piece: tuple[int, ...]) -> int:

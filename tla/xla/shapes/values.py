@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from ...core.errors import LeafTypeError, RangeError
+from ...core.errors import LeafTypeError, RangeError, require_type
 from ...core.value import Record, put
 from .array_shape import ArrayShape
 
@@ -70,10 +70,7 @@ class BufferShape(Record):
     array: ArrayShape
 
     def __init__(self, array: ArrayShape) -> None:
-        if not isinstance(array, ArrayShape):
-            raise LeafTypeError(
-                f"a buffer of a {type(array).__name__}", "one ArrayShape", "use parse_shape, which reads a text"
-            )
+        require_type(array, ArrayShape, "a buffer of a", "one ArrayShape", "use parse_shape, which reads a text")
         put(self, "array", array)
 
     def __str__(self) -> str:

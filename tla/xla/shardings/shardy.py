@@ -17,7 +17,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ...core.errors import LeafTypeError, LoweringError, ParseError
+from ...core.errors import LeafTypeError, LoweringError, ParseError, require_type
 from .mesh import Axis, DimSharding, Mesh, MeshSharding
 from .mesh_text import MeshReader
 from .sharding import AnySharding, Sharding, TupleSharding
@@ -46,8 +46,7 @@ def shardy_meshes(text: str) -> dict[str, Mesh | None]:
 
     Raises ParseError for a text that is not a mesh. Source: Shardy's MeshOp; XLA's frontend attribute xla.sdy.meshes.
     """
-    if not isinstance(text, str):
-        raise LeafTypeError(f"a program of type {type(text).__name__}", "its text", "read the file first")
+    require_type(text, str, "a program of type", "its text", "read the file first")
     text = text.replace('\\"', '"')
     meshes: dict[str, Mesh | None] = {}
     for found in itertools.chain(_MODULE_MESH.finditer(text), _HEADER_MESH.finditer(text)):
