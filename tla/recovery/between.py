@@ -59,10 +59,8 @@ def swizzle_between(a: Any, b: Any) -> Swizzle:
         if (swizzle(one.reshape(-1)[few]) == other.reshape(-1)[few]).all() and (swizzle(one) == other).all():
             return swizzle
     where = tuple(int(c) for c in np.unravel_index(int(differ[0]), one.shape))
-    what = (
-        f"no swizzle takes the one layout to the other: {shown(where)} lies at {int(one[where])} and at "
-        f"{int(other[where])}"
-    )
+    places = f"{shown(where)} lies at {int(one[where])} and at {int(other[where])}"
+    what = f"no swizzle takes the one layout to the other: {places}"
     raise RangeError(
         what, "layouts that differ by one swizzle", "write composition(b, right_inverse(static(a))) for the map between"
     )

@@ -146,12 +146,7 @@ class CProgram(CStructs):
         self.go_to(found.end())
         name, kind = found[2], self.declared_kind(found[2], found[1], at)
         if name in self.seen:
-            self.fail(
-                f"{name:.40}, which is a variable of two loops or has another meaning",
-                "one meaning",
-                "give it another name",
-                at,
-            )
+            self.two_meanings(name, at)
         self.free(name, found.start(2))
         self.scope[name] = unique = self.fresh(name)
         self.kept |= {*self.scope.values()}
@@ -167,9 +162,8 @@ class CProgram(CStructs):
         passes = self.tree(Op("*", at), self.tree(Op(f"as {kind or 'int32'}", at), name), step)
         self.steps.append((unique, self.of_kind(kind, self.tree(Op("+", at), start, passes), at)))
         self.loops[name] = at
-        depth, self.depth = self.depth, self.deeper()
-        value, returned = self.statement("}"), len(self.returned)
-        self.depth, self.scope, self.kept = depth, outer, kept
+        value, returned = self.inside(lambda: self.statement("}")), len(self.returned)
+        self.scope, self.kept = outer, kept
         if value is None and not returned:
             self.fail("a loop without an address", "a store, such as smem[i] = x", "write what it stores to", at)
         return value
@@ -242,11 +236,10 @@ class CProgram(CStructs):
         """Statements in braces: their names end there."""
         outer, value = {**self.scope}, None
         self.expect("{")
-        depth, self.depth = self.depth, self.deeper()
         while self.token != "}" and value is None:
-            value = self.statement("}")
+            value = self.inside(lambda: self.statement("}"))
         self.expect("}")
-        self.scope, self.depth = outer, depth
+        self.scope = outer
         return value
 
     def result(self) -> Tree | Call | None:
@@ -267,19 +260,13 @@ class CProgram(CStructs):
         self.take("constexpr")
         holds = self.step(self.fresh("if"), self.enclosed("()", self.expression))
         self.guard = self.both(outer, holds, at)
-        self.branch()
+        self.inside(lambda: self.statement("}"))
         if self.take("else"):
             self.guard = self.both(outer, self.tree(Op("not", at), holds), at)
-            self.branch()
+            self.inside(lambda: self.statement("}"))
         self.guard = outer
         for guard, _ in self.returned[before:]:
             self.guard = self.both(self.guard, self.tree(Op("not", at), guard), at)
-
-    def branch(self) -> None:
-        """A statement under a condition."""
-        depth, self.depth = self.depth, self.deeper()
-        self.statement("}")
-        self.depth = depth
 
     def both(self, outer: str, condition: Tree, at: int) -> str:
         """The name of two conditions together."""
@@ -394,19 +381,14 @@ class CProgram(CStructs):
         self.scope[name] = unique
         self.arrays.pop(name, None)
 
-    def of_kind(self, kind: str, value: Tree | Call, at: int) -> Tree | Call:
-        return self.tree(Op(f"as {kind}", at), value) if kind else value
-
     def assignment(self, name: str) -> None:
         """Another value of a name that the text declares."""
         unique, op = self.scope[name], Op(self.token, self.at)
         if unique in self.kept:
-            what = f"{name:.40}, which is carried from one pass of a loop to the next"
-            self.fail(what, "a value of the coordinates", f"write what {name:.40} is in each pass")
+            self.carried(name)
         if self.frozen:
-            self.fail(
-                f"{name:.40} has another value behind a lambda that copied it", "one value", "give it another name"
-            )
+            what = f"{name:.40} has another value behind a lambda that copied it"
+            self.fail(what, "one value", "give it another name")
         self.advance()
         value: Tree | Call = self.value()
         if self.recast_at >= 0:
@@ -446,26 +428,19 @@ class CProgram(CStructs):
         if len({name.rpartition(" ")[0] for name, _ in given}) < len(given):
             self.fail("two parameters of one name", "each name once", "give it another name", at)
         self.go_to(body.end())
-        depth, self.depth = self.depth, self.deeper()
-        value = self.block("}")
+        value = self.inside(lambda: self.block("}"))
         if value is None:
-            self.fail(
-                f"{name:.40}, which returns nothing", "a function that returns an offset", "let it return the index", at
-            )
+            what = f"{name:.40}, which returns nothing"
+            self.fail(what, "a function that returns an offset", "let it return the index", at)
         if len(self.reads) == 2:
-            self.fail(
-                f"{name:.40}, which returns an element here and a value there", "one of them", "return the index", at
-            )
+            what = f"{name:.40}, which returns an element here and a value there"
+            self.fail(what, "one of them", "return the index", at)
         reads = True in self.reads
         kind = "" if "*" in words or reads else self.declared_kind(name, words, at)
         value = self.of_kind(kind, value, at)
-        self.depth = depth
         pointers = frozenset(unique for unique, pointer in given if pointer)
-        steps, (self.scope, self.steps, self.returned, self.guard, self.arrays, self.reads, self.loops) = (
-            tuple(self.steps),
-            outer,
-        )
-        operations = self.operations - operations
+        steps, operations = tuple(self.steps), self.operations - operations
+        self.scope, self.steps, self.returned, self.guard, self.arrays, self.reads, self.loops = outer
         self.routines[name] = Routine(tuple(u for u, _ in given), pointers, template, steps, value, operations, reads)
         self.last = name
         self.expect("}")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from ..codegen.proofs.reading import Tree
 from .mlir_text import MlirProgram, Routine as Map
@@ -408,9 +408,12 @@ class MlirViews(MlirProgram):
         """The memref of this name."""
         name, at = self.value_name()
         if name not in self.views:
-            fix = "give the operation that makes it"
-            self.fail(f"%{name:.40}, which is no memref here", "a parameter, an allocation or a view", fix, at)
+            self.no_memref(name, at)
         return self.views[name]
+
+    def no_memref(self, name: str, at: int) -> NoReturn:
+        fix = "give the operation that makes it"
+        self.fail(f"%{name:.40}, which is no memref here", "a parameter, an allocation or a view", fix, at)
 
 
 #: Operations that make a memref.
