@@ -79,18 +79,9 @@ def machine(target: str) -> Machine:
     if kind == "cuda" and version.isdecimal() and len(version) < 5:
         n = int(version)
         redux = (_REDUX if n >= 80 else ()) + (_REDUX_OF_FLOATS if 100 <= n < 120 else ())
-        return Machine(
-            target,
-            NVIDIA_SHARED,
-            NVIDIA_SHARED,
-            n >= 75,
-            n >= 90,
-            n >= 100,
-            True,
-            redux,
-            n >= 90,
-            memory=_WIDE if n >= 100 else NVIDIA_GLOBAL,
-        )
+        memory = _WIDE if n >= 100 else NVIDIA_GLOBAL
+        matrices = n >= 75, n >= 90, n >= 100
+        return Machine(target, NVIDIA_SHARED, NVIDIA_SHARED, *matrices, True, redux, n >= 90, memory)
     for prefix, (read, write) in _AMD.items():
         if kind == "hip" and version.startswith(prefix):
             return Machine(target, read, write, transposes=prefix in _TRANSPOSE)
