@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
+from ..codegen.proofs.reading import ARITHMETIC
 from ..core.composed import ComposedLayout
 from ..core.errors import LeafTypeError, RangeError, Unproven
 from ..core.int_tuple import shown
@@ -28,7 +29,7 @@ from ..symbolic.poly import ONE, Poly, one_of, split
 from ..symbolic.rules import floor_div
 from ..symbolic.symint import poly_of, wrap
 from .digits import Digits
-from .evaluate import ARITHMETIC, TESTS, Evaluator
+from .evaluate import TESTS, Evaluator
 from .reading import Call, Code, Op
 from .unknown_bounds import Choice, NoValue, Open, Test, bounded, choice
 from .unknown_swizzles import swizzled_layout, symbols_of

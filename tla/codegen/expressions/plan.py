@@ -177,14 +177,9 @@ def _polys_of(x: object) -> tuple[Poly, ...]:
 def _scope(arguments: Arguments, conditions: Sequence[Condition]) -> list[Symbol]:
     """All symbols in it, one declaration for each name."""
     given = [p.symbol for p in (*arguments.coordinates, *arguments.dynamic)]
-    symbols = {
-        n: None
-        for x in (*arguments.results, *conditions, *given)
-        for p in _polys_of(x)
-        for n in sorted(p.scope, key=str)
-    }
+    polys = (p for x in (*arguments.results, *conditions, *given) for p in _polys_of(x))
     names: dict[str, Symbol] = {}
-    for n in symbols:
+    for n in (n for p in polys for n in sorted(p.scope, key=str)):
         if names.setdefault(n.name, n) is not n:
             raise RangeError(
                 f"two parameters of the name {n.name}",

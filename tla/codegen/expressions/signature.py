@@ -127,12 +127,8 @@ def _of_layout(what: Any, coords: Any) -> Arguments:
     results = tuple(leaves(as_coordinate(offset))) if isinstance(offset, (tuple, ScaledBasis)) else (offset,)
     start = f" from {shown(what.coord)} at {what.offset}" if isinstance(what, Tensor) else ""
     said = ("offset", " [elements]") if len(results) == 1 else ("coordinate", "")
-    return Arguments(
-        f"the {said[0]} of {shown(given)} in {shown(layout, 200)}{start}{said[1]}",
-        results,
-        names,
-        tuple(dynamic.values()),
-    )
+    text = f"the {said[0]} of {shown(given)} in {shown(layout, 200)}{start}{said[1]}"
+    return Arguments(text, results, names, tuple(dynamic.values()))
 
 
 def _per_mode(place: tuple[Any, ...], shape: IntTupleLike) -> tuple[Any, ...]:

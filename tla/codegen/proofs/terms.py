@@ -91,8 +91,11 @@ class Values:
         return None if model is None else self.witness(model)
 
     def witness(self, model: Any) -> dict[str, int]:
-        wanted = {n: v for n, v in self.names.items() if n in self.claim.function.parameters}
-        return {n: int(model.eval(v, model_completion=True).as_long()) for n, v in wanted.items()}
+        return {n: self.found(model, v) for n, v in self.names.items() if n in self.claim.function.parameters}
+
+    def found(self, model: Any, value: Any) -> int:
+        """The integer that a value is in a model."""
+        return int(model.eval(value, model_completion=True).as_long())
 
     def outcome(self, text: str, goals: Sequence[tuple[str, Any]]) -> Proof:
         """The proof of goals in turn; each with what is proved by it."""

@@ -15,6 +15,7 @@ from ...core.int_tuple import Underscore, shown, size
 from ...core.ints import Leaf
 from ...gpu import CopyAtom, MMAAtom, TiledCopy, TiledMMA
 from .cute_dsl import DSL_TYPES, cute_dsl
+from .sizes import not_in
 
 _NVGPU = "cute.nvgpu"
 #: What to do about what the DSL does not have.
@@ -64,7 +65,7 @@ def _mma(atom: MMAAtom) -> str:
         text = write(atom, *found.groups()) if found else None
         if text:
             return text
-    raise LeafTypeError(f"{atom.name} as source of the CuTe DSL", "an instruction that the DSL has", CPP)
+    raise not_in("the CuTe DSL", atom.name, "an instruction that the DSL has", CPP)
 
 
 def _types(atom: MMAAtom, *sides: str) -> str:
@@ -134,7 +135,7 @@ def _copy(atom: CopyAtom) -> str:
         if found:
             bits = f", num_bits_per_copy={int(size(atom.src))}" if int(size(atom.thr_id)) == 1 else ""
             return f"cute.make_copy_atom({_NVGPU}.{operation(found)}, {_dtype(atom.name, atom.val_type)}{bits})"
-    raise LeafTypeError(f"{shown(atom)} as source of the CuTe DSL", "an instruction that the DSL has", CPP)
+    raise not_in("the CuTe DSL", shown(atom), "an instruction that the DSL has", CPP)
 
 
 _COPIES: dict[str, Callable[[re.Match[str]], str]] = {
