@@ -10,13 +10,13 @@ from typing import Any, SupportsIndex, TypeAlias
 
 from ..core.cache import memo
 from ..core.digits import merged
-from ..core.errors import RangeError, RankError
+from ..core.errors import RankError
 from ..core.int_tuple import Underscore, as_int_tuple, leaves, like, opened, shown
 from ..core.ints import IntTree, IntTupleLike, _1, is_constant
 from ..core.kinds import by_kind, certified
 from ..core.layout import Layout, carried, join, unchecked_layout, with_valid
 from ..core.profiles import require_congruent
-from ..core.questions import require
+from ..core.questions import no_elements, require
 from ..core.strides import Shape
 from ..core.valid import ALL
 from .flat_modes import flat_modes, from_modes, merge, wrapped
@@ -104,8 +104,7 @@ def filter_zeros(layout: Layout, profile: IntTupleLike | None = None) -> Layout:
     gone = [is_constant(0, z) and not is_constant(0, s) for s, z in zip(leaves(layout.shape), leaves(zeros))]
     for s in itertools.compress(leaves(layout.shape), gone):
         if not require("<=", 1, s, lambda: f"filter_zeros of {shown(layout)}"):
-            what = f"filter_zeros of {shown(layout)}: a dynamic extent of 0"
-            raise RangeError(what, "extents of 1 or more, or a static 0", "leave out what is empty")
+            raise no_elements(f"filter_zeros of {shown(layout)}")
     extents = iter([_1 if one else s for one, s in zip(gone, leaves(layout.shape))])
     return unchecked_layout(like(layout.shape, extents, Shape), layout.stride)
 

@@ -17,14 +17,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..core.arrays import INT64_MAX, INT64_MIN
-from ..core.basis import Encoding
+from ..core.basis import Encoding, steps_of
 from ..core.digits import Modes, Steps, merged
 from ..core.errors import DivisibilityError
 from ..core.ints import Int, IntLike, IntTupleLike, Leaf, _0, _1, is_constant, is_static, known, leaf, settled, static
 from ..core.layout import Layout, plain_layout
 from ..core.leaf_arithmetic import ceil_div, mul, smaller
 from ..core.questions import at_most, divides, equal, require
-from .flat_modes import Mode, has_symbols, steps_of
+from .flat_modes import Mode, has_symbols
 
 
 class Piece(NamedTuple):

@@ -36,7 +36,7 @@ from ..core.kinds import AnyLayout, by_kind, certified
 from ..core.layout import Layout, as_layout, carried, join
 from ..core.leaf_arithmetic import mul
 from ..core.questions import at_most, equal, every, require
-from ..core.strides import LayoutLeft, LayoutRight, Shape
+from ..core.strides import LayoutLeft, LayoutRight
 from ..core.valid import ALL
 from .by_mode import TilerLike, by_mode, in_brackets, keeping_valid
 from .coalesce import coalesce
@@ -310,20 +310,15 @@ def evenly_divides(shape: IntTupleLike, tiler: Any) -> Reason | bool | None:
     tile = as_layout("evenly_divides", Layout(tiler, _1) if is_int(tiler) else tiler)
     tiles = mul(size(tile), size(complement(tile, size(shape))))
     even = equal(tiles, size(shape))
-    return (
-        even
-        if even is not False
-        else Reason(f"{tiles} of {shown(shape)} in tiles of {shown(tiler)}", "whole tiles", "pad the shape")
-    )
+    if even is not False:
+        return even
+    return Reason(f"{tiles} of {shown(shape)} in tiles of {shown(tiler)}", "whole tiles", "pad the shape")
 
 
 def _halves(layout: Layout, tiler: TilerLike) -> tuple[Layout, Layout]:
     """The tiles and the rest of a divide or a product."""
-    if isinstance(tiler, Underscore):
-        first, second = _zipped_already(layout)
-        return first, second
     if not isinstance(tiler, tuple):
-        first, second = layout
+        first, second = _zipped_already(layout) if isinstance(tiler, Underscore) else layout
         return first, second
     tiles, rests = [], []
     for mode, tile in itertools.zip_longest(layout, tiler):
@@ -432,10 +427,9 @@ def tile_to_shape(block: Layout, shape: Any, order: Any = LayoutLeft) -> Layout:
                 f"round it up: {arithmetic.round_up(n, b)}",
             )
     copies = ceil_div(extents, product_each(padded.shape))
-    ordered = range(r) if order is LayoutLeft else reversed(range(r)) if order is LayoutRight else None
-    return blocked_product(
-        padded, MakeOrderedLayout(copies, _as_types(order) if ordered is None else Shape(*(Int[k]() for k in ordered)))
-    )
+    orders = {LayoutLeft: range(r), LayoutRight: range(r)[::-1]}
+    ordered = tuple(orders[order]) if order in (LayoutLeft, LayoutRight) else order
+    return blocked_product(padded, MakeOrderedLayout(copies, _as_types(ordered)))
 
 
 def _as_types(order: IntTupleLike) -> IntTree:

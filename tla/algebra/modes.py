@@ -298,13 +298,7 @@ def _sliced(coord: CoordLike, x: object, keep_open: bool) -> list[Any]:
             f"{len(modes)} modes",
             "give one coordinate, or _, for each mode",
         )
-    out = []
-    for c, mode in zip(coord, modes):
-        if not isinstance(c, tuple):
-            out += [mode] if _is_open(c) is keep_open else []
-        else:
-            out += _sliced(c, mode, keep_open)
-    return out
+    return [kept for c, mode in zip(coord, modes) for kept in _sliced(c, mode, keep_open)]
 
 
 def _is_open(c: CoordLike) -> bool:

@@ -157,11 +157,8 @@ def padding(layout: Layout) -> Iterator[Box]:
 def tiled(where: str, layout: Layout, tile: IntTupleLike, start: tuple[Any, ...]) -> Layout:
     """The result of GetTileLayout, for a start [elements] that has been checked."""
     extents = _extents(where, layout, tile)
-    return _cut(
-        layout,
-        extents,
-        tuple(smaller(t, _rest(o, c)) for t, o, c in zip(extents, require_origin(where, layout), start)),
-    )
+    rests = map(_rest, require_origin(where, layout), start)
+    return _cut(layout, extents, tuple(map(smaller, extents, rests)))
 
 
 @memo  # all tiles but the tails are one layout

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .arrays import INT64_MAX, INT64_MIN, computed, dtype_of, range_of, require_held
-from .basis import Basis, BasisSum, as_coordinate, in_shape
+from .basis import BasisSum, as_coordinate, in_shape, steps_of
 from .coord import Coord, CoordLike, Offset, as_coord, no_coordinate
 from .digits import merged_leaves
 from .errors import RangeError, RankError
@@ -190,7 +190,7 @@ def offset_range(shape: IntTupleLike, stride: IntTupleLike) -> tuple[int, int] |
     highs: dict[Any, int] = {}
     for s, d in zip(leaves(shape), leaves(stride)):
         n = known(s)
-        for path, value in ((t.path, t.value) for t in d.terms) if isinstance(d, Basis) else (((), d),):
+        for path, value in steps_of(d):
             step = known(value)
             if n is None or step is None:
                 return None
