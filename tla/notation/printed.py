@@ -235,11 +235,9 @@ class PrintedReader(NotationReader):
             return self.coord_swizzle()
         if token in ("ptr", "raw_ptr") and self.text.startswith(("<", "("), self.after):
             self.advance()
-            return (
-                self.enclosed("()", self.raw_pointer)
-                if self.token == "("
-                else self.pointer_to(self.enclosed("<>", self.items))
-            )
+            if self.token == "(":
+                return self.enclosed("()", self.raw_pointer)
+            return self.pointer_to(self.enclosed("<>", self.items))
         if compiled(_POINTER).fullmatch(token):
             return self.pointer()
         if self.take("ArithTuple"):
@@ -324,10 +322,8 @@ class PrintedReader(NotationReader):
         where it is 0."""
         if not any(isinstance(x, _Open) or x != 0 for x in _leaves(leaves)):
             return []
-        return [
-            Layout(*_identity(leaves, ())) if type(leaves) is tuple else Layout(Int[1](), Int[1]()),
-            self.made(leaves),
-        ]
+        shape, stride = _identity(leaves, ()) if type(leaves) is tuple else (Int[1](), Int[1]())
+        return [Layout(shape, stride), self.made(leaves)]
 
     # ---------------------------------------------------------------------------------------------- pointers
 
@@ -506,15 +502,8 @@ def _is_number(x: IntLike) -> bool:
     return isinstance(x, (int, _Open))
 
 
-_DYNAMIC = {f"{u}int{n}_t" for u in ("", "u") for n in (8, 16, 32, 64)} | {
-    "int",
-    "unsigned",
-    "signed",
-    "long",
-    "short",
-    "char",
-    "size_t",
-}
+_DYNAMIC = frozenset(("int", "unsigned", "signed", "long", "short", "char", "size_t"))
+_DYNAMIC |= {f"{u}int{n}_t" for u in ("", "u") for n in (8, 16, 32, 64)}
 _CONSTANTS = ("C", "Int", "constant", "integral_constant")
 _TUPLE = _Row(lambda outer, *x: x, 0, 2**20)
 _FLAG = _Row(lambda outer, bits=1: outer.flag(bits), 0, 1, _is_number)

@@ -10,24 +10,21 @@ cuts modes at these. Nothing rests on the tables: what is found has the normal f
 from __future__ import annotations
 
 import contextlib
-import functools
 import itertools
 import math
-import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.arrays import as_int64
 from ..core.errors import RangeError
 from ..core.ints import Leaf
-from ..core.leaf_arithmetic import larger, smaller
 from ..core.swizzle import Swizzle
 from ..symbolic import SymInt, index
 from ..symbolic.conditions import proved_divides
 from ..symbolic.evaluate import array_of, folded
 from ..symbolic.poly import Atom, Poly, Symbol, number, one_of
 from ..symbolic.rules import floor_div
-from ..symbolic.symint import poly_of, wrap
+from ..symbolic.symint import of_node, poly_of, wrap
 from .digits import Digits, digits, largest, least
 from .swizzles import MAX_ROWS, chain, likely
 from .unknown_cases import Cases, cases, remainders
@@ -47,12 +44,6 @@ _TRIED = 24
 #: So many remainders of coordinates are told apart in a proof.
 _CASES = 1 << 9
 
-_NODES: Mapping[str, Callable[[Any, Any], Any]] = {
-    "//": operator.floordiv,
-    "^": operator.xor,
-    "min": smaller,
-    "max": larger,
-}
 
 Swizzles = tuple[Swizzle, ...]
 
@@ -108,7 +99,7 @@ def _table(p: Poly, indices: tuple[Leaf, ...], extents: tuple[Leaf, ...], number
     values: dict[str, Any] = {}
     for symbol in sorted(within | p.scope - own, key=lambda n: n.place):
         given = lambda n: values[n.name] // n.unit  # noqa: E731
-        least_, most = ([int(folded(b, given, _node)) for b in bounds] for bounds in (symbol.lowers, symbol.uppers))
+        least_, most = ([int(folded(b, given, of_node)) for b in bounds] for bounds in (symbol.lowers, symbol.uppers))
         value = max([numbers[symbol not in within], *least_])
         values[symbol.name] = symbol.unit * min([value, *most])
     shape = tuple(int(array_of(poly_of(n), values)) for n in extents)
@@ -238,11 +229,7 @@ def _without_xor(p: Poly) -> Iterator[Poly]:
 def _computed(p: Poly, given: Mapping[Any, Leaf]) -> Leaf:
     """A polynomial with values for some of its atoms."""
     seen: dict[Atom, Any] = {**given}
-    return folded(p, lambda n: wrap(one_of(n)), _node, seen)
-
-
-def _node(kind: str, *operands: Any) -> Any:
-    return functools.reduce(_NODES[kind], operands)
+    return folded(p, lambda n: wrap(one_of(n)), of_node, seen)
 
 
 def symbols_of(indices: tuple[Any, ...]) -> frozenset[Symbol]:

@@ -139,8 +139,6 @@ def unnamed(name: str, low: int | None) -> SymInt:
 
 def unknown(name: str, divisor: int, extent: bool) -> SymInt:
     """A size that a print of others does not tell: an extent, 0 or more, or a stride, which may be anything."""
-    return (
-        dim(name, multiple_of=divisor, at_least=0)
-        if extent
-        else index(name, 2**62, at_least=-(2**62), multiple_of=divisor)
-    )
+    if extent:
+        return dim(name, multiple_of=divisor, at_least=0)
+    return index(name, 2**62, at_least=-(2**62), multiple_of=divisor)
