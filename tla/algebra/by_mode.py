@@ -96,11 +96,8 @@ def by_mode(
         modes = top_modes(f.__name__, a, tiler)
         if len(tiler) > len(modes):
             n = len(tiler) - len(modes)
-            raise RankError(
-                f"{f.__name__}: {len(tiler)} tiles for {shown(a)}",
-                f"at most {len(modes)}, one per mode",
-                f"drop the last {n}",
-            )
+            what = f"{f.__name__}: {len(tiler)} tiles for {shown(a)}"
+            raise RankError(what, f"at most {len(modes)}, one per mode", f"drop the last {n}")
         return join([*_each_mode(lifted, modes, tiler), *(modes[len(tiler) :] if keep_rest else ())])
 
     operation = memo(naming_static(by_kind(Layout)(lifted if multiplies else keeping_valid(lifted))))

@@ -56,11 +56,8 @@ def coalesce(layout: Layout, profile: ProfileLike = None) -> Layout:
     if isinstance(profile, tuple):
         modes = top_modes("coalesce", layout, profile)
         if len(profile) > len(modes):
-            raise RankError(
-                f"coalesce: profile {shown(profile)} for {shown(layout)}",
-                f"at most {len(modes)} modes",
-                "give one for each mode, or fewer",
-            )
+            what = f"coalesce: profile {shown(profile)} for {shown(layout)}"
+            raise RankError(what, f"at most {len(modes)} modes", "give one for each mode, or fewer")
         return join([*map(coalesce, modes, profile), *modes[len(profile) :]])
     return from_modes(merge(flat_modes(layout)))
 
@@ -75,11 +72,8 @@ def _whole_modes(profile: Any) -> IntTree:
 def top_modes(name: str, layout: Layout, goes_through: tuple[Any, ...]) -> tuple[Layout, ...]:
     """The modes of a layout for a tuple that goes through them. One integer is one mode, with none in it."""
     if not isinstance(layout.shape, tuple) and any(isinstance(x, tuple) for x in goes_through):
-        raise RankError(
-            f"{name}: nested tuples for {shown(layout)}, which is one integer",
-            "an integer, or a layout",
-            "nest no deeper",
-        )
+        what = f"{name}: nested tuples for {shown(layout)}, which is one integer"
+        raise RankError(what, "an integer, or a layout", "nest no deeper")
     return tuple(layout)
 
 

@@ -181,11 +181,8 @@ def _cancelling(layout: Layout) -> list[Mode]:
     over, under = (_places_of(side if few else []) for side in (up, down))
     if not few or sum(len(places) * len(under.get(value, ())) for value, places in over.items()) > ENUMERABLE:
         expected = f"at most {ENUMERABLE:,} coordinates of each sign, and as many zeros"
-        raise Unproven(
-            f"{what}: strides of both signs, which may cancel",
-            expected,
-            "take a smaller layout, or strides of one sign",
-        )
+        fix = "take a smaller layout, or strides of one sign"
+        raise Unproven(f"{what}: strides of both signs, which may cancel", expected, fix)
     places = sorted(x + y for value, xs in over.items() for x, y in itertools.product(xs, under.get(value, ())))
     digits = _as_digits(places)
     if digits is None:
@@ -280,11 +277,8 @@ def greatest_common_domain(a: IntLike, b: IntLike) -> Layout:
     for s in (s for x in shapes for s in leaves(x)):
         require_positive("greatest_common_domain: an extent", s)
     if not all(map(is_static, shapes)):
-        raise Unproven(
-            f"greatest_common_domain of {shown(a)} and {shown(b)}",
-            "static shapes",
-            "write them as Int[N](), or static(x)",
-        )
+        what = f"greatest_common_domain of {shown(a)} and {shown(b)}"
+        raise Unproven(what, "static shapes", "write them as Int[N](), or static(x)")
     found = []  # by where each digit begins, and the last one ends
     ends = (itertools.accumulate(leaves(x), int.__mul__, initial=1) for x in shapes)
     for (low, end), (start, stop) in itertools.product(*map(itertools.pairwise, ends)):
@@ -331,11 +325,8 @@ def layout_add(a: Layout, b: Layout) -> Layout:
         )
     modes = [(static(n), code.stride(t)) for n, t in merged((n, t) for n, _x, t in pieces)]
     if any(d is None for _s, d in modes):
-        raise RankError(
-            f"{what}: offsets and coordinates",
-            "two layouts of offsets, or two of coordinates",
-            "use basis elements in both",
-        )
+        expected = "two layouts of offsets, or two of coordinates"
+        raise RankError(f"{what}: offsets and coordinates", expected, "use basis elements in both")
     return from_modes(modes)
 
 

@@ -54,11 +54,8 @@ def _right_inverse(layout: ComposedLayout) -> Any:
         raise Unproven(what, "a known size", "give its symbols values first")
     block = 1 << (swizzle.reads | swizzle.changes).bit_length()  # a swizzle moves offsets inside of blocks of this size
     if n % block > ENUMERABLE:
-        raise Unproven(
-            f"{what}: {n % block} offsets past whole blocks",
-            f"at most {ENUMERABLE:,}, to check them",
-            "take a smaller tile",
-        )
+        expected = f"at most {ENUMERABLE:,}, to check them"
+        raise Unproven(f"{what}: {n % block} offsets past whole blocks", expected, "take a smaller tile")
     start = n - n % block
     outside = first_difference(lambda x: swizzle(start + x) // n, lambda x: 0 * x, n % block)  # it comes from there
     fits = n if outside is None else start + outside
@@ -284,11 +281,8 @@ def _same_map(a: ComposedLayout, b: Any) -> Reason | bool | None:
 def _product_of_tile(a: Layout, b: ComposedLayout) -> AnyLayout:
     """logical_product(a, b): the swizzle of the copies in front of both, where it leaves the block as it is."""
     if not known(size(a)) or not known(size(b)) or size(a) * size(b) > ENUMERABLE:
-        raise Unproven(
-            f"logical_product: {shown(a)} by {shown(b)}",
-            f"at most {ENUMERABLE:,} elements, to check them",
-            "use smaller tiles",
-        )
+        what = f"logical_product: {shown(a)} by {shown(b)}"
+        raise Unproven(what, f"at most {ENUMERABLE:,} elements, to check them", "use smaller tiles")
     rest = complement(a, mul(size(a), cosize(b)))
     copies = composition(rest, b)
     if isinstance(copies, Layout):
@@ -320,11 +314,8 @@ def _side_by_side(*modes: Any) -> Any:
     others = [*modes[:at], *modes[at + 1 :]]
     for m in others:
         if not isinstance(m, Layout):
-            raise LeafTypeError(
-                f"{what}: {shown(m)}",
-                "one swizzled layout, and plain ones",
-                "put the plain layouts together first, and swizzle the result",
-            )
+            fix = "put the plain layouts together first, and swizzle the result"
+            raise LeafTypeError(f"{what}: {shown(m)}", "one swizzled layout, and plain ones", fix)
         for s, d in flat_modes(m):
             if not is_int(d):
                 raise LeafTypeError(

@@ -88,11 +88,8 @@ def _composed(a: Layout, b: Layout) -> Layout:
         what = f"composition: {shown(b)} has a dynamic extent of 0"
         raise RangeError(what, "extents of 1 or more, or a static 0", "leave out what is empty")
     if any(equal(s, 0) for s in leaves(a.shape)):
-        raise RangeError(
-            f"composition: {shown(a)} has no elements",
-            "an outer layout that has some",
-            "compose only what is not empty",
-        )
+        what = f"composition: {shown(a)} has no elements"
+        raise RangeError(what, "an outer layout that has some", "compose only what is not empty")
     pieces: dict[Any, Iterator[Any]] = {}
     for path, outer in outers.items():
         inner = [mode for p, mode in modes if p == path]
@@ -113,11 +110,8 @@ def _along_diagonals(a: Layout, b: Layout) -> Layout:
     outers = {path: _mode_at(a, b, path) for d in leaves(b.stride) for path, _step in steps_of(d)}
     cut = cut_diagonals(outers, flat_modes(b))
     if cut.why_not:
-        raise DivisibilityError(
-            f"{what}: {cut.why_not}",
-            "steps that go evenly through the outer layout",
-            "use compose(a, b): it is exact, and keeps both",
-        )
+        expected = "steps that go evenly through the outer layout"
+        raise DivisibilityError(f"{what}: {cut.why_not}", expected, "use compose(a, b): it is exact, and keeps both")
     return _in_profile(b.shape, cut.pieces)
 
 

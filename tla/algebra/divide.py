@@ -110,11 +110,8 @@ def _require_all_in_tiles(a: Layout, b: Layout) -> None:
         first = mul(d // end, end)  # the first element that is in no tile
         if at_most(size(a), first) is not True and not require("divides", end, d, where):
             what = f"{where()}: the elements {first} to {d - 1} are in no tile"
-            raise DivisibilityError(
-                what,
-                "a tile whose copies fill its gaps",
-                f"use a stride that {end} divides, {d - d % end} or {d - d % end + end}",
-            )
+            fix = f"use a stride that {end} divides, {d - d % end} or {d - d % end + end}"
+            raise DivisibilityError(what, "a tile whose copies fill its gaps", fix)
 
 
 def _require_whole_tiles(a: Layout, b: Layout) -> None:
@@ -134,11 +131,8 @@ def _require_whole_coordinates(a: Layout, b: Layout) -> None:
         end: Any = _1
         for n, d in by_stride(modes, where):
             if not require("divides", end, d, where):
-                raise DivisibilityError(
-                    f"{where()}: a gap below {d} that tiles of {end} do not fill",
-                    "strides that divide",
-                    "use another tile",
-                )
+                what = f"{where()}: a gap below {d} that tiles of {end} do not fill"
+                raise DivisibilityError(what, "strides that divide", "use another tile")
             end = mul(n, d)
         extent = product(get[path](a.shape))
         if not require("divides", end, extent, where):
@@ -412,20 +406,14 @@ def tile_to_shape(block: Layout, shape: Any, order: Any = LayoutLeft) -> Layout:
     target = as_int_tuple(shape)
     r = len(modes_of(target))
     if rank(block) > r:
-        raise RankError(
-            f"tile_to_shape: a block {shown(block)} for {shown(target)}",
-            f"rank {rank(block):d} or more",
-            "give each mode of the block its extent",
-        )
+        what = f"tile_to_shape: a block {shown(block)} for {shown(target)}"
+        raise RankError(what, f"rank {rank(block):d} or more", "give each mode of the block its extent")
     extents = product_each(target)
     padded = append[r](block)
     for n, b in zip(extents, product_each(padded.shape)):
         if not require("divides", b, n, lambda: f"tile_to_shape of {shown(block)} to {shown(target)}"):
-            raise DivisibilityError(
-                f"tile_to_shape: {b} of {shown(block)} does not divide {n} of {shown(target)}",
-                "whole blocks",
-                f"round it up: {arithmetic.round_up(n, b)}",
-            )
+            what = f"tile_to_shape: {b} of {shown(block)} does not divide {n} of {shown(target)}"
+            raise DivisibilityError(what, "whole blocks", f"round it up: {arithmetic.round_up(n, b)}")
     copies = ceil_div(extents, product_each(padded.shape))
     orders = {LayoutLeft: range(r), LayoutRight: range(r)[::-1]}
     ordered = tuple(orders[order]) if order in (LayoutLeft, LayoutRight) else order

@@ -98,11 +98,8 @@ def by_stride(modes: list[M], where: Callable[[], str]) -> list[M]:
     if len(modes) < 2 or all(type(m[1]) is Int for m in modes):
         return sorted(modes, key=itemgetter(1))
     if any(type(m[1]) is int for m in modes):
-        raise Unproven(
-            f"{where()}: the order of its strides is not static",
-            "static strides, or one mode",
-            "use static strides, as static(layout) has",
-        )
+        what = f"{where()}: the order of its strides is not static"
+        raise Unproven(what, "static strides, or one mode", "use static strides, as static(layout) has")
     out: list[M] = []
     rest = [*modes]
     while rest:

@@ -177,11 +177,8 @@ def left_inverse(layout: Layout) -> Layout:
         return f"left_inverse of {shown(layout)}"
 
     if any(type(d) is int for _s, d, _place in modes):
-        raise Unproven(
-            f"{where()}: the order of its strides is not static",
-            "static strides",
-            "use static strides, as static(layout) has",
-        )
+        what = f"{where()}: the order of its strides is not static"
+        raise Unproven(what, "static strides", "use static strides, as static(layout) has")
     if not modes:
         return coalesce(layout)
     modes = by_stride(modes, where)
@@ -222,11 +219,8 @@ def _any_left_inverse(layout: Layout, modes: list[tuple[Any, Any, Any]]) -> Layo
     for s, d, at in modes:
         places = {x + c * int(d): y + c * int(at) for c in range(int(s)) for x, y in places.items()}
     if len(places) < n:
-        raise InjectivityError(
-            f"{what}: two coordinates share an offset",
-            "an injective layout",
-            "use strides that are each past the reach of the smaller ones",
-        )
+        fix = "use strides that are each past the reach of the smaller ones"
+        raise InjectivityError(f"{what}: two coordinates share an offset", "an injective layout", fix)
     if max(places) >= SEARCHED:
         why = f"its strides do not divide each other, and spans past {SEARCHED} are not searched"
         raise DivisibilityError(f"{what}: {why}", expected, "pad its modes")

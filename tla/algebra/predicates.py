@@ -281,11 +281,8 @@ def is_surjective(layout: Layout, n: IntLike | None = None) -> Reason | bool | N
     reached = consecutive(modes)
     if reached is None or reached >= n:
         return None if reached is None else True
-    return Reason(
-        f"{shown(layout)}: nothing is at offset {reached}",
-        f"every offset from 0 to {n - 1}",
-        "fill the gap, or pad the buffer",
-    )
+    what = f"{shown(layout)}: nothing is at offset {reached}"
+    return Reason(what, f"every offset from 0 to {n - 1}", "fill the gap, or pad the buffer")
 
 
 @Predicate
@@ -344,21 +341,15 @@ def is_ordered(layout: Layout) -> Reason | bool | None:
     Source: CuTe's whitepaper, arXiv 2603.02298.
     """
     if any(step_of(d) is not d for _s, d in flat_modes(layout)):
-        return Reason(
-            f"{shown(layout)} has coordinates for strides",
-            "a layout of offsets",
-            "ask it of each mode by itself: coordinates have no order",
-        )
+        what = f"{shown(layout)} has coordinates for strides"
+        return Reason(what, "a layout of offsets", "ask it of each mode by itself: coordinates have no order")
     modes = [(s, d) for s, d in flat_modes(layout) if not equal(s, 1) and not equal(d, 0)]
     answer: bool | None = True
     for (s, a), (n, b) in itertools.pairwise(modes):
         here = at_most(a, b)
         # both count, whatever symbols are
         if here is False and equal(s, 1) is equal(n, 1) is equal(a, 0) is equal(b, 0) is False:
-            return Reason(
-                f"{shown(layout)}: the stride {b} comes after {a}",
-                "strides that do not decrease",
-                "select its modes in order",
-            )
+            what = f"{shown(layout)}: the stride {b} comes after {a}"
+            return Reason(what, "strides that do not decrease", "select its modes in order")
         answer = (here and answer) or None
     return answer

@@ -172,11 +172,8 @@ class BasisSum(Basis):
         return new_value(BasisSum, _terms=tuple(term.each(f) for term in self.terms))
 
     def __int__(self) -> int:
-        raise LeafTypeError(
-            f"the stride {self}, along several modes,",
-            "an integer",
-            "give a layout of offsets, or of one mode for each stride",
-        )
+        what = f"the stride {self}, along several modes,"
+        raise LeafTypeError(what, "an integer", "give a layout of offsets, or of one mode for each stride")
 
     def __eq__(self, other: object) -> bool:
         return self.terms == other.terms if isinstance(other, BasisSum) else bool(as_coordinate(self) == other)
@@ -341,11 +338,8 @@ def in_shape(x: object, shape: IntTupleLike) -> Any:
         return x
     coord = as_coordinate(x)
     if not isinstance(shape, tuple) or len(coord) > len(shape):
-        raise RankError(
-            f"the coordinate {shown(x)} of the shape {shown(shape)}",
-            "modes that the shape has",
-            "use basis elements of these",
-        )
+        what = f"the coordinate {shown(x)} of the shape {shown(shape)}"
+        raise RankError(what, "modes that the shape has", "use basis elements of these")
     return _coordinate(in_shape(c, s) for c, s in zip_longest(coord, shape, fillvalue=_0))
 
 

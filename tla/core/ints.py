@@ -102,11 +102,8 @@ def _meets(name: str, a: Int, b: object) -> LeafTypeError:
 
 
 def _no_true_division(self: Int, other: object) -> Any:
-    raise LeafTypeError(
-        f"{int(self)} and {other!r}: no true division of layout integers",
-        "an integer division",
-        "use // for the quotient rounded down",
-    )
+    what = f"{int(self)} and {other!r}: no true division of layout integers"
+    raise LeafTypeError(what, "an integer division", "use // for the quotient rounded down")
 
 
 class _IntMeta(type):

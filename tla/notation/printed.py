@@ -284,11 +284,8 @@ class PrintedReader(NotationReader):
         """The next of the sizes that the text does not tell."""
         self.unknown += 1
         if self.unknown > MAX_UNKNOWN:
-            self.fail(
-                f"more than {MAX_UNKNOWN} sizes that the text does not tell",
-                f"{MAX_UNKNOWN} at most",
-                "read a part of it",
-            )
+            what = f"more than {MAX_UNKNOWN} sizes that the text does not tell"
+            self.fail(what, f"{MAX_UNKNOWN} at most", "read a part of it")
         return _Open(f"d{self.unknown - 1}", divisor, path)
 
     def layout(self, shape: Any, stride: Any) -> Layout:

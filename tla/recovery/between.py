@@ -40,11 +40,8 @@ def swizzle_between(a: Any, b: Any) -> Swizzle:
 
     one, other = _table(a), _table(b)
     if one.shape != other.shape:
-        raise RankError(
-            f"swizzle_between of extents {one.shape} and {other.shape}",
-            "the same extents",
-            "give both the same coordinates",
-        )
+        what = f"swizzle_between of extents {one.shape} and {other.shape}"
+        raise RankError(what, "the same extents", "give both the same coordinates")
     if (one == other).all():
         return Swizzle[0, 0, 0]()
     least, most = (int(f(g(one), g(other))) for f, g in ((min, np.min), (max, np.max)))

@@ -89,11 +89,8 @@ class CProgram(CStructs):
         if self.token == "for" and self.loops is not None and not self.guard:
             return self.loop()
         if self.token in ("for", "while", "do", "switch", "goto"):
-            self.fail(
-                f"{self.token!r}",
-                "statements, functions, and loops around one store",
-                "write one pass of it: its variable is a coordinate",
-            )
+            expected = "statements, functions, and loops around one store"
+            self.fail(f"{self.token!r}", expected, "write one pass of it: its variable is a coordinate")
         if self.take(";"):
             return None
         for form, take in self.forms.items():
@@ -209,11 +206,8 @@ class CProgram(CStructs):
             self.fail("a second address", "one store in each pass", "give the loop of each store alone", at)
         if not self.guard:
             if self.token not in ("", "}"):
-                self.fail(
-                    "statements behind a store",
-                    "a loop whose last statement stores",
-                    "give the loop of each store alone",
-                )
+                what = "statements behind a store"
+                self.fail(what, "a loop whose last statement stores", "give the loop of each store alone")
             return value
         self.returned.append((self.guard, self.step(self.fresh("store"), value)))
         return None

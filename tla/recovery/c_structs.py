@@ -67,12 +67,8 @@ class CStructs(CExpression):
         left = c_forms.QUALIFIERS.sub("", words).strip(" &\n\t")
         kind = self.kind(left)
         if left and not kind:
-            self.fail(
-                f"{name:.40} of the type {left:.40}",
-                "a type of integers",
-                f"write using {left.split()[-1]:.40} = int; before it",
-                at,
-            )
+            what = f"{name:.40} of the type {left:.40}"
+            self.fail(what, "a type of integers", f"write using {left.split()[-1]:.40} = int; before it", at)
         return kind
 
     # ------------------------------------------------------------------------------------------------- bodies

@@ -337,12 +337,8 @@ class CExpression(Address):
         """CuTe's `Swizzle<B, M, S>{}(offset)` and `Swizzle<B, M, S>::apply(offset)`."""
         numbers = self.template_arguments()
         if len(numbers) != 3 or not all(isinstance(n, int) and 0 <= n < 31 for n in numbers):
-            self.fail(
-                "a Swizzle of other than three small integers",
-                "Swizzle<B, M, S>",
-                "write it as in Swizzle<3, 4, 3>{}(offset)",
-                at,
-            )
+            what = "a Swizzle of other than three small integers"
+            self.fail(what, "Swizzle<B, M, S>", "write it as in Swizzle<3, 4, 3>{}(offset)", at)
         for token in ("{", "}") if self.token == "{" else ("(", ")") if self.token == "(" else (":", ":", "apply"):
             self.expect(token)
         value = self.enclosed("()", self.expression)

@@ -151,12 +151,8 @@ class Evaluator:
         if name not in self.values:
             others = math.prod(self.values[n][0].size for n in self.names if n in self.values)
             if most * others > MAX_OFFSETS:
-                self.fail(
-                    op,
-                    f"{most * others:,} coordinates",
-                    f"at most {MAX_OFFSETS:,}",
-                    "give values with which there are fewer",
-                )
+                what = f"{most * others:,} coordinates"
+                self.fail(op, what, f"at most {MAX_OFFSETS:,}", "give values with which there are fewer")
             along = [1] * len(self.names)
             along[self.names.index(name)] = most
             self.values[name] = np.arange(most).reshape(along), self.code.kinds.get(name, "")
@@ -243,12 +239,8 @@ class Evaluator:
         import numpy as np
 
         if not (second != 0).all():
-            self.fail(
-                op,
-                "a division by a value that may be 0",
-                "a divisor that is never 0",
-                "give coordinates where it is not",
-            )
+            what = "a division by a value that may be 0"
+            self.fail(op, what, "a divisor that is never 0", "give coordinates where it is not")
         if op == "ceil_div" and ((self.asked(first, 0) < 0).any() or (second < 0).any()):  # libraries differ there
             self.fail(op, "a quotient of negative values, rounded up", "values of 0 or more", "write what it computes")
         if op in ("ceildiv", "ceil_div"):

@@ -177,11 +177,8 @@ class MlirText(MlirViews):
         highs = self.bounds(several)
         steps = self.bounds(several) if self.take("step") else [1] * len(names)
         if self.token in ("iter_args", "init"):
-            self.fail(
-                "a loop that carries values",
-                "one whose passes do not depend on one another",
-                "write what they are in each pass",
-            )
+            what = "a loop that carries values"
+            self.fail(what, "one whose passes do not depend on one another", "write what they are in each pass")
         if not len(names) == len(lows) == len(highs) == len(steps):
             self.fail("bounds of another number than the loop's variables", "one for each", at=at)
         outer, views = {**self.scope}, {**self.views}

@@ -361,12 +361,8 @@ class MlirProgram(Address):
         that is given."""
         if name not in self.scope:
             if self.suffix:
-                self.fail(
-                    f"%{name:.40}, which nothing computes",
-                    "a value that stands before",
-                    "compute it, or make it a parameter",
-                    at,
-                )
+                what = f"%{name:.40}, which nothing computes"
+                self.fail(what, "a value that stands before", "compute it, or make it a parameter", at)
             self.seen.setdefault(name, at)
             self.step(name, self.of_type(name, kind, at), kind)
         called = self.scope[name]
@@ -494,12 +490,8 @@ class MlirProgram(Address):
         """The value of a routine for these arguments."""
         types = tuple(self.types[n] for n in given)
         if types != routine.types:
-            self.fail(
-                f"arguments of types {', '.join(types)}",
-                ", ".join(routine.types),
-                "give it as many, of these types",
-                at,
-            )
+            what = f"arguments of types {', '.join(types)}"
+            self.fail(what, ", ".join(routine.types), "give it as many, of these types", at)
         return self.call_of(routine, routine.parameters, given, value, at)
 
     # -------------------------------------------------------------------------------------------- expressions

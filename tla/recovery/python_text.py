@@ -487,12 +487,8 @@ class PythonAddress(Address):
             return super().call(name, at)
         given = self.listed("()", self.expression)
         if len(given) not in (1, 2) or given[:-1] not in ([], [0]):
-            self.fail(
-                f"{name}: {len(given)} arguments",
-                "an arange from 0",
-                "write tl.arange(0, 64), and add where it begins",
-                at,
-            )
+            what = f"{name}: {len(given)} arguments"
+            self.fail(what, "an arange from 0", "write tl.arange(0, 64), and add where it begins", at)
         name = f"arange{len(self.aranges)}"
         self.aranges.append(name)
         self.steps.append((name, self.tree(Op("extent", at), super().free(name, at), given[-1])))

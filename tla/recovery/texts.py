@@ -79,11 +79,8 @@ def coordinates_of(code: Code, given: Sequence[str] | None, count: int, values: 
             raise _unordered(found, count)
         names = tuple(names) if found else tuple(f"i{k}" for k in range(count))
     if len(names) != count:
-        raise RangeError(
-            f"the coordinates {', '.join(names)[:200]} for {_extents(count)}",
-            "an extent for each",
-            f"give {_extents(len(names))}, or name as many coordinates as there are extents",
-        )
+        fix = f"give {_extents(len(names))}, or name as many coordinates as there are extents"
+        raise RangeError(f"the coordinates {', '.join(names)[:200]} for {_extents(count)}", "an extent for each", fix)
     if twice := [n for n in names if names.count(n) > 1 or n in values]:
         what = f"the coordinate {twice[0]:.40} with two meanings"
         raise RangeError(what, "each name once, as a coordinate or a value", "give one of them another name")

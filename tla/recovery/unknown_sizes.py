@@ -142,12 +142,8 @@ class SymbolicEvaluator(Evaluator):
         passes, given = self.decided(self.of(count)[0]), self.extents[name]
         condition = _equal(passes, given)
         if not (condition if isinstance(condition, bool) else condition.holds is True):
-            self.fail(
-                op,
-                f"{passes} values of {name:.40} for an extent of {given}",
-                "its extent, proved",
-                f"give {passes} in shape=",
-            )
+            what = f"{passes} values of {name:.40} for an extent of {given}"
+            self.fail(op, what, "its extent, proved", f"give {passes} in shape=")
         return self.values[name]
 
     def branched(self, op: Op, condition: Any, *branches: Any) -> tuple[Any, str]:
@@ -221,12 +217,8 @@ class SymbolicEvaluator(Evaluator):
             self.require_24_bits(op, kind, first, second)
             return first * second
         if op not in _COMPUTED:
-            self.fail(
-                op,
-                f"{op} of sizes that are names",
-                "+ - * / % << >> & | ^",
-                "give the sizes numbers, in values= and shape=",
-            )
+            what = f"{op} of sizes that are names"
+            self.fail(op, what, "+ - * / % << >> & | ^", "give the sizes numbers, in values= and shape=")
         if op in _OF_NO_NEGATIVES and not (_at_least(first, 0) and _at_least(second, 1)):
             self.fail(
                 op, f"{first} divided by {second}", "0 or more by 1 or more, proved", "declare the facts that prove it"
@@ -265,12 +257,8 @@ class SymbolicEvaluator(Evaluator):
 
     def held(self, op: Op, values: Any, kind: str) -> Any:
         if kind.startswith("u") and not _at_least(values, 0):
-            self.fail(
-                op,
-                f"{values} in {kind}",
-                "0 or more, proved: integers without a sign wrap",
-                "compute in integers with a sign",
-            )
+            what = f"{values} in {kind}"
+            self.fail(op, what, "0 or more, proved: integers without a sign wrap", "compute in integers with a sign")
         return values
 
 

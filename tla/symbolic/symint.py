@@ -248,11 +248,8 @@ class SymInt(Value):
     __rshift__, __rrshift__ = _operators("rshift")
 
     def __truediv__(self, other: object) -> Any:
-        raise LeafTypeError(
-            f"{self} / {other!r}: no true division of layout integers",
-            "an integer division",
-            "use // for the quotient rounded down",
-        )
+        what = f"{self} / {other!r}: no true division of layout integers"
+        raise LeafTypeError(what, "an integer division", "use // for the quotient rounded down")
 
     __rtruediv__ = __truediv__
 
@@ -359,11 +356,8 @@ def _condition(question: str, a: IntLike, b: IntLike) -> Any:
 def given_values(values: Mapping[str, Any], named: Mapping[str, Any] = {}) -> dict[str, Any]:
     """The values of sizes by their names; LeafTypeError for what is no mapping of names to integers."""
     if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
-        raise LeafTypeError(
-            f"{values!r:.60} for the values of sizes",
-            "names with their values",
-            'write at(x, M=128), or at(x, {"M": 128})',
-        )
+        what = f"{values!r:.60} for the values of sizes"
+        raise LeafTypeError(what, "names with their values", 'write at(x, M=128), or at(x, {"M": 128})')
     return {name: leaf(n) for name, n in {**values, **named}.items()}
 
 

@@ -86,8 +86,5 @@ def machine(target: str) -> Machine:
         if kind == "hip" and version.startswith(prefix):
             return Machine(target, read, write, transposes=prefix in _TRANSPOSE)
     known = ", ".join(["cuda:80", *(f"hip:{name}" for name in _AMD)])
-    raise RangeError(
-        f"the target {target or 'that the module does not name'!r:.60}",
-        f"one like {known}",
-        "compile for one of these, or say target='cuda:80'",
-    )
+    what = f"the target {target or 'that the module does not name'!r:.60}"
+    raise RangeError(what, f"one like {known}", "compile for one of these, or say target='cuda:80'")

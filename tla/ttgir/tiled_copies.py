@@ -144,11 +144,8 @@ def _side(program: Program, atom: str, name: str, here: Tensor, vector: int, sto
         whose = partition.operands[1], atom, owners, layout
         return Side(*whose, here.width, vector, here.space, store, part, whole)
     if "universal_copy" not in atom and "async" not in atom:
-        raise RangeError(
-            "a copy whose memory no tiled copy partitions",
-            "partition_S or partition_D of it",
-            "its addresses are in no type",
-        )
+        what = "a copy whose memory no tiled copy partitions"
+        raise RangeError(what, "partition_S or partition_D of it", "its addresses are in no type")
     copies = max(1, int(size(here.layout)) * here.width // vector)
     if "async" in atom:
         return Alone("cp.async", 0 if store else copies, vector)

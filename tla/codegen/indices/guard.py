@@ -74,11 +74,8 @@ def emit_guard(
     """
     layout = what.layout if isinstance(what, Tensor) else what
     if not isinstance(layout, AnyLayout):
-        raise LeafTypeError(
-            f"a guard of a {type(what).__name__}",
-            "a layout or a Tensor",
-            "parse the text of one, or lower an XLA shape",
-        )
+        fix = "parse the text of one, or lower an XLA shape"
+        raise LeafTypeError(f"a guard of a {type(what).__name__}", "a layout or a Tensor", fix)
     dynamic: dict[str, Parameter] = {}
     least: list[Any] = []
     opened = with_parameters(layout, dynamic)

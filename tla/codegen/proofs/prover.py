@@ -120,11 +120,8 @@ def prove_condition(condition: object, *, text: str | None = None) -> Proof:
     Raises LeafTypeError for anything else, and without z3.
     """
     if not isinstance(condition, Condition):
-        raise LeafTypeError(
-            f"prove_condition of a {type(condition).__name__}",
-            "a condition such as i < N",
-            "compare sizes: i*N + j < M*N",
-        )
+        what = f"prove_condition of a {type(condition).__name__}"
+        raise LeafTypeError(what, "a condition such as i < N", "compare sizes: i*N + j < M*N")
     text = str(condition) if text is None else text
     names = tuple(sorted(n.name for n in condition.a.scope | condition.b.scope))
     return _outcome(text, lambda: ConditionClaim(condition, Function(names, (), read_expression(text))))

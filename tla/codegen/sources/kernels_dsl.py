@@ -47,11 +47,8 @@ def _part(x: Leaf) -> str:
 def _dtype(where: str, element: Element) -> str:
     name = DSL_TYPES.get(element.name)
     if name is None:
-        raise LeafTypeError(
-            f"{where} as source of the CuTe DSL: {element}",
-            f"one of {', '.join(DSL_TYPES)}",
-            "write C++: source(x, 'cute_cpp')",
-        )
+        what = f"{where} as source of the CuTe DSL: {element}"
+        raise LeafTypeError(what, f"one of {', '.join(DSL_TYPES)}", "write C++: source(x, 'cute_cpp')")
     return f"cutlass.{name}"
 
 

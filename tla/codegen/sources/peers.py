@@ -135,11 +135,8 @@ def axe(x: object, axes: Sequence[str] = (), replicas: bool = False) -> str:
     if not replicas:
         return _box("S", shape, stride, axes)
     if len(shape) != 2:
-        raise RankError(
-            f"{shown(layout)} as source of Axe, with replicas",
-            "2 modes: elements and places",
-            "write make_layout(elements, places)",
-        )
+        what = f"{shown(layout)} as source of Axe, with replicas"
+        raise RankError(what, "2 modes: elements and places", "write make_layout(elements, places)")
     return " + ".join(_box(kind, modes_of(n), modes_of(d), axes) for kind, n, d in zip("SR", shape, stride))
 
 
@@ -205,11 +202,8 @@ def cutile(x: object) -> str:
 def _view(x: object, system: str, begin: str, split: str, order: str) -> str:
     layout = _plain(x, system, "write tla.offsets(layout): a swizzle is no view")
     if gives_coordinates(layout):
-        raise LeafTypeError(
-            f"{shown(layout)} as a view in {system}",
-            "a layout of offsets",
-            "write each mode of the coordinates by itself",
-        )
+        what = f"{shown(layout)} as a view in {system}"
+        raise LeafTypeError(what, "a layout of offsets", "write each mode of the coordinates by itself")
     sizes = [math.prod(int(_number(s, system)) for s in leaves(mode)) for mode in modes_of(layout.shape)]
     # Rows are fastest at their end there: the digits of a mode stand in reverse order, and are joined.
     given = zip(leaves(layout.shape), leaves(layout.stride))
