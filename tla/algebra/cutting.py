@@ -198,11 +198,10 @@ class SymbolicCutter:
     """A cutter where some sizes are not known.
 
     A mode of the inner layout steps through the outer modes from the first on: it passes over one whose extent divides
-    its step, stays in one that holds all of it, and fills one whose extent its step divides, to go on in the
-    next with a step of
-    1. So each piece is a number of steps along one outer mode, and pieces add up without a carry if in each
-       mode but the
-    last the steps of all of them together stay below its extent. Each of these is proved, or recorded by assuming().
+    its step, stays in one that holds all of it, and fills one whose extent its step divides, to go on in the next with
+    steps of one. So each piece is a number of steps along one outer mode. Pieces add up without a carry if in each mode
+    but the last the steps of all of them together stay below its extent. Each of these is proved, or recorded by
+    assuming().
     """
 
     def __init__(self, outer: list[Mode], where: Callable[[], str]) -> None:

@@ -284,7 +284,7 @@ def ceil_div(a: IntTree, b: IntTree) -> IntTree:
 
 
 @Predicate
-def evenly_divides(shape: IntTupleLike, tiler: Any) -> Reason | bool | None:
+def evenly_divides(shape: IntTupleLike, tiler: TilerLike) -> Reason | bool | None:
     """Whether a tiler cuts a shape into whole tiles, mode by mode: whether no tile overhangs.
 
     >>> from tla import evenly_divides, parse
@@ -389,7 +389,7 @@ def _padded_product(block: Layout, tiler: Layout) -> Iterable[Layout]:
 
 @naming_static
 @by_kind(Layout)
-def tile_to_shape(block: Layout, shape: Any, order: Any = LayoutLeft) -> Layout:
+def tile_to_shape(block: Layout, shape: IntTupleLike, order: Any = LayoutLeft) -> Layout:
     """The block repeated until it fills a shape.
 
     shape    what is filled; each mode a multiple of the block's

@@ -244,7 +244,7 @@ def slice_(coord: CoordLike, x: object) -> Any:
 
 
 @by_kind(object, argument=1)
-def dice(coord: object, x: Any) -> Any:
+def dice(coord: CoordLike, x: object) -> Any:
     """The modes of x that a coordinate fixes, those where it has no `_`, side by side.
 
     >>> from tla import _, dice, parse

@@ -286,7 +286,7 @@ def is_surjective(layout: Layout, n: IntLike | None = None) -> Reason | bool | N
 
 
 @Predicate
-def is_bijective(layout: Layout, n: Any = None) -> Reason | bool | None:
+def is_bijective(layout: Layout, n: IntLike | None = None) -> Reason | bool | None:
     """Whether each offset from 0 up to n, not included, is reached exactly once, and no other; n is
     size(layout) by default.
 

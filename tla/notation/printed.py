@@ -8,15 +8,16 @@
             | "ArithTuple" tuple | "counting_iter" "(" leaf ")" | tuple, of a tensor of coordinates
             | "!fly." name "<" [ element "," space "," ] chain [ "," "align" "<" integer ">" ] [ "," swizzle ] ">"
     item    = element | space | "align" "<" integer ">" | swizzle
-    part    = a part of our notation | "[" chain "]" FlyDSL's; brackets change nothing: (A o B) o C is A o (B o C)
-    leaf    = integer { "E" integer } | "?" [ "{" [ "i32" | "i64" ] [ "div" "=" integer ] "}" ] ?: a size that
-            is not known
+    part    = a part of our notation | "[" chain "]"      FlyDSL's; brackets change nothing
+    leaf    = integer { "E" integer } | "?" [ "{" [ "i32" | "i64" ] [ "div" "=" integer ] "}" ]
 
-    Sw<3,4,3>_smem_ptr[16b](0x7f..) o (_8,_64):(_64,_1) a tensor of CuTe: its swizzle is one of bytes; the pointer is
-    left out S<3,3,3> o 0 o (8,64):(64,1) the DSL: a bare number is static there, `?` dynamic
-    !fly.layout<(4,8):(1E0,2E1)> FlyDSL: 1E0E1 is E[0, 1], the outermost mode first; numbers are static ArithTuple(0,4)
-    o (4,5):(_1@0,_1@1) coordinates, and the one that they begin at cute::Layout<cute::tuple<cute::C<4>, int>, ...> a
-    type of C++: int is a size that is not known
+    Sw<3,4,3>_smem_ptr[16b](0x7f..) o (_8,_64):(_64,_1)   a tensor of CuTe: its swizzle is one of bytes
+    S<3,3,3> o 0 o (8,64):(64,1)                          the DSL: a bare number is static there, `?` dynamic
+    !fly.layout<(4,8):(1E0,2E1)>                          FlyDSL: 1E0E1 is E[0, 1]; numbers are static
+    ArithTuple(0,4) o (4,5):(_1@0,_1@1)                   coordinates, and the one that they begin at
+    cute::Layout<cute::tuple<cute::C<4>, int>, ...>       a type of C++: int is a size that is not known
+
+A pointer is left out, and `?` is a size that is not known.
 
 Source: cute::print of CUTLASS (util/print.hpp, pointer.hpp, pointer_swizzle.hpp, arithmetic_tuple.hpp); the printer of
 the CuTe DSL 4.8; lib/Dialect/Fly/IR/FlyAttrDefs.cpp of FlyDSL.

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..core.cache import compiled
 from ..core.errors import ParseError
+from ..core.ints import IntTupleLike
 from ..core.on_demand import OnDemand
 from ..core.plain_ints import as_written
 from .grammar import NotationReader
@@ -26,7 +27,7 @@ _BEGINS_AXE = r"\s*(?:T\s*\.\s*)?(?:S\s*\[|(?:Tile|Compose)Layout\s*\()"
 
 
 @as_written  # the text tells 4 from _4
-def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
+def parse(text: str, *, origin_shape: IntTupleLike | None = None, symbols: object = None) -> Any:
     """The layout, IntTuple or integer that a text stands for: the inverse of str().
 
     text           `shape:stride`, or an IntTuple, or an integer; `_4` static, `4` dynamic
@@ -86,7 +87,7 @@ def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
     raise ParseError(text, len(text), "an origin_shape, and no layout", "shape:stride", "drop origin_shape")
 
 
-def _printed(text: str, symbols: object, origin_shape: Any) -> Any:
+def _printed(text: str, symbols: object, origin_shape: IntTupleLike | None) -> Any:
     """The value of what others print. What it does not know takes the symbols, in their order, if there are some."""
     given = [*symbols] if isinstance(symbols, (list, tuple)) else [] if symbols is None else [symbols]
     asked = 0

@@ -21,7 +21,7 @@ MAX_BITS = 62
 _FEW = 64
 
 
-def swizzle_between(a: Any, b: Any) -> Swizzle:
+def swizzle_between(a: object, b: object) -> Swizzle:
     """The swizzle that takes the offset of every coordinate in `a` to that in `b`; where several do, the one
     of the fewest bits.
 
@@ -75,7 +75,7 @@ def _that_change(changed: int) -> Iterator[Swizzle]:
         yield make_swizzle(bits, low + min(shift, 0), shift)
 
 
-def _table(x: Any) -> Table:
+def _table(x: object) -> Table:
     """A layout's offsets, or a table."""
     layout: Any = x
     given = offsets(layout) if isinstance(x, AnyLayout) else x

@@ -80,8 +80,8 @@ class Disagreement(NamedTuple):
 
 
 def recover(
-    writer: Any,
-    reader: Any,
+    writer: object,
+    reader: object,
     shape: int | tuple[int, ...] | Mapping[str, int] | None = None,
     coords: str | Sequence[str] | None = None,
     language: str = "c",

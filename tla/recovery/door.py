@@ -40,7 +40,7 @@ Size: TypeAlias = "int | str | SymInt"
 
 
 def layout_of(
-    x: Any,
+    x: object,
     shape: Size | tuple[Size, ...] | Mapping[str, Size] | None = None,
     coords: str | Sequence[str] | None = None,
     language: str = "c",

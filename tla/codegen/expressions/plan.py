@@ -66,7 +66,7 @@ class Plan(NamedTuple):
 
 
 def plan(
-    what: Any,
+    what: object,
     coords: Any = None,
     *,
     name: str = "offset",
