@@ -108,11 +108,8 @@ def _why_no_stride(pieces: Sequence[Sequence[Piece]]) -> str | None:
     strides = [piece.stride for mode in pieces for piece in mode]
     if None in strides:
         return "a step goes along two coordinates at once"
-    return (
-        None
-        if all(INT64_MIN <= step <= INT64_MAX for t in strides for _path, step in steps_of(t))
-        else "a stride needs more than 64 bits"
-    )
+    fits = all(INT64_MIN <= step <= INT64_MAX for t in strides for _path, step in steps_of(t))
+    return None if fits else "a stride needs more than 64 bits"
 
 
 def cut_diagonals(outers: dict[tuple[int, ...], list[Mode]], inner: list[Mode]) -> Cut:

@@ -182,10 +182,8 @@ def values_between(layout: Any, offset: Any = _0) -> tuple[int, int] | None:
         elif isinstance(layout.outer, CoordSwizzle):
             ends = None
         elif ends:
-            ends = (
-                -1 << max(-ends[0], layout.outer.changes).bit_length() if ends[0] < 0 else 0,
-                (1 << max(ends[1], layout.outer.changes).bit_length()) - 1,
-            )
+            low, high = (max(n, layout.outer.changes).bit_length() for n in (-ends[0], ends[1]))
+            ends = -1 << low if ends[0] < 0 else 0, (1 << high) - 1
     return ends and (min(0, ends[0], ends[0] + offset), max(0, ends[1], ends[1] + offset))
 
 

@@ -167,11 +167,9 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
 
     def flatten(self) -> Layout:
         """The layout that `flatten(layout)` gives."""
-        return (
-            unchecked_layout(flatten(self.shape), flatten(self.stride))
-            if self._valid is ALL
-            else carried(flatten, self)
-        )
+        if self._valid is not ALL:
+            return carried(flatten, self)
+        return unchecked_layout(flatten(self.shape), flatten(self.stride))
 
     def unflatten(self, profile: IntTupleLike) -> Layout:
         """The layout that `unflatten(layout, profile)` gives."""

@@ -134,11 +134,9 @@ def _refines(a: IntLike, b: IntLike, holds: Callable[[Any, Any], bool | None], o
     """Whether b refines the nesting of a, and holds(n, size of b there) at each integer n of a; if not, why."""
     if not isinstance(a, tuple):
         answer = holds(a, product(b))
-        return (
-            answer
-            if answer is not False
-            else Reason(f"{a} {otherwise} {shown(b)}", "sizes that fit", f"use {product(b)} for {a}")
-        )
+        if answer is not False:
+            return answer
+        return Reason(f"{a} {otherwise} {shown(b)}", "sizes that fit", f"use {product(b)} for {a}")
     if not isinstance(b, tuple) or len(a) != len(b):
         return Reason(
             f"{shown(b)} has not the {len(a)} modes of {shown(a)}", "a nesting that refines the first", "group modes"

@@ -32,13 +32,9 @@ class CProgram(CStructs):
         """The whole text."""
         self.returned: list[tuple[str, str]] = []
         self.forms = {c_forms.TEMPLATE: self.templated, c_forms.STRUCT: self.struct, c_forms.USING: self.named_type}
-        self.forms |= {
-            c_forms.LAMBDA: self.last_lambda,
-            c_forms.ENUM: self.enumeration,
-            c_forms.OPERATOR: self.call_operator,
-        }
-        self.forms |= {c_forms.ALIAS: self.named_struct}
-        self.forms.update(dict.fromkeys((c_forms.IGNORED, c_forms.ACCESS), self.passed_over))
+        self.forms |= {c_forms.LAMBDA: self.last_lambda, c_forms.ENUM: self.enumeration}
+        self.forms |= {c_forms.OPERATOR: self.call_operator, c_forms.ALIAS: self.named_struct}
+        self.forms |= dict.fromkeys((c_forms.IGNORED, c_forms.ACCESS), self.passed_over)
         self.frozen = False
         self.reads: set[bool] = set()
         self.kept: frozenset[str] = frozenset()
@@ -315,11 +311,10 @@ class CProgram(CStructs):
         words = found[1].split()
         if after == "(":
             return bool(c_forms.BODY.match(self.text, found.end()))
-        return words[0] != "return" and (
-            after == "="
-            or not {"*", "&"} & {*found[1]}
-            or bool(self.kind(c_forms.QUALIFIERS.sub("", found[1]).strip(" *&\n")))
-        )
+        if words[0] == "return":
+            return False
+        is_plain = after == "=" or not {"*", "&"} & {*found[1]}
+        return is_plain or bool(self.kind(c_forms.QUALIFIERS.sub("", found[1]).strip(" *&\n")))
 
     def declaration(self, found: re.Match[str]) -> None:
         """The declaration of names, each with its value, or of an array or a function."""

@@ -173,11 +173,8 @@ class CExpression(Address):
         at, end, decimal = self.at, self.after, self.token[0] != "0"
         value = super().number()
         assert isinstance(value, int)
-        suffix = (
-            self.next().lower()
-            if self.at == end and re.fullmatch(r"(?i)u?(?:ll?|z)?|(?:ll?|z)u", self.token) and self.token
-            else ""
-        )
+        has_suffix = self.at == end and re.fullmatch(r"(?i)u?(?:ll?|z)?|(?:ll?|z)u", self.token) and self.token
+        suffix = self.next().lower() if has_suffix else ""
         wide, unsigned = bool({*suffix} & {*"lz"}) or value >= 2**32, "u" in suffix
         if unsigned or (not decimal and not wide and value >= 2**31):
             return self.tree(Op("as uint64" if wide else "as uint32", at), value)
@@ -205,11 +202,8 @@ class CExpression(Address):
             return self.called(name, at, self.template_arguments())
         if name in ("Swizzle", "cute::Swizzle") and self.token == "<":
             return self.swizzled(at)
-        if (
-            self.token == "<"
-            and name.split("::")[-1] in ("min", "max")
-            and (found := _TEMPLATE.match(self.text, self.at))
-        ):
+        typed = self.token == "<" and name.split("::")[-1] in ("min", "max")
+        if typed and (found := _TEMPLATE.match(self.text, self.at)):
             return self.typed_call(name, found, at)
         if self.token == "(":
             return self.call(name, at)
@@ -285,12 +279,8 @@ class CExpression(Address):
 
     def element(self, name: str, at: int) -> Tree:
         """An element; strides[0] between other things is a name whose value is given."""
-        found = _FIXED.match(self.text, self.at)
-        if (
-            found
-            and name not in {*self.scope, *self.arrays}
-            and (at != self.began or self.text[found.end() :][:1] not in ("", ")", ";"))
-        ):
+        found = _FIXED.match(self.text, self.at) if name not in {*self.scope, *self.arrays} else None
+        if found and (at != self.began or self.text[found.end() :][:1] not in ("", ")", ";")):
             self.go_to(found.end())
             if self.token != "[":
                 return self.free(f"{name}[{found[1]}]", at)

@@ -118,8 +118,8 @@ def offsets_of(x: Any, shape: Any, coords: Any, language: str, integer: str | No
 
 
 class _Given(NamedTuple):
-    """What layout_of is given, in one form: coordinates beside their extents, a map of isl or an expression of sympy as
-    text."""
+    """The arguments of layout_of in one form: coordinates beside their extents, a map of isl or an expression of sympy
+    as text."""
 
     x: Any
     shape: Any

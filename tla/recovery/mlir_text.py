@@ -207,11 +207,9 @@ class MlirProgram(Address):
             self.unexpected("the name of a function, such as @offset")
         self.advance()
         given = [found for found in self.listed("()", self.parameter) if found is not None]
-        results = (
-            (self.listed("()", self.result_type) if self.token == "(" else [self.result_type()])
-            if self.take("->")
-            else []
-        )
+        results: list[str] = []
+        if self.take("->"):
+            results = self.listed("()", self.result_type) if self.token == "(" else [self.result_type()]
         self.take("kernel")
         self.past_attributes()
         outer = self.begin(given, at)

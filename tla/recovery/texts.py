@@ -70,11 +70,8 @@ def coordinates_of(code: Code, given: Sequence[str] | None, count: int, values: 
             o[:count] for o in _ORDERS if {*found} == {*o[:count]} or (o is _ORDERS[0] and {*found} <= {*o[:count]})
         ]
         names = found if len(found) <= 1 == count else next(iter(orders), ())
-        names = (
-            tuple(sorted(found, key=lambda n: (re.sub(r"\d", "", n), int(re.sub(r"\D", "", n)))))
-            if numbered and found
-            else names
-        )
+        if numbered and found:
+            names = tuple(sorted(found, key=lambda n: (re.sub(r"\d", "", n), int(re.sub(r"\D", "", n)))))
         if len(names) != count and found:
             raise _unordered(found, count)
         names = tuple(names) if found else tuple(f"i{k}" for k in range(count))

@@ -57,7 +57,7 @@ def _computed(f: Callable[[int, int], int], a: Runs, b: Runs) -> int | None:
 
 
 def _within(a: Runs, b: Runs) -> Vector:
-    """How many elements after one another count up, none of them past a multiple of b, which is equal there."""
+    """The lengths of runs that count up, none of them past a multiple of b, which is equal there."""
     found = zip(a.counts, a.divides, b.divides, b.equal)
     return tuple(math.gcd(n, math.gcd(x, y)) if e > 1 else 1 for n, x, y, e in found)
 

@@ -261,11 +261,7 @@ class _ProgramReader:
             if depth < 0 or depth > MAX_BRACKETS:
                 break
         if depth:
-            what = (
-                f"line {line.number}: brackets that do not close"
-                if depth > 0
-                else f"line {line.number}: a bracket too many"
-            )
+            what = f"line {line.number}: {'brackets that do not close' if depth > 0 else 'a bracket too many'}"
             fix = f"pairs of brackets, {MAX_BRACKETS} inside of each other at most"
             self.fail(line.start, what, fix, "give the whole text")
         return found
@@ -346,11 +342,9 @@ def _unsaid(name: str, operands: tuple[str, ...], count: int) -> tuple[str, ...]
     if name == "tt.addptr":
         return operands[:1]
     found = operands[-count:]
-    return (
-        tuple(compiled(r"!tt\.ptr<([^<>,]*)(?:, [0-9]+)?>").sub(r"\1", t) for t in found)
-        if name == "tt.load"
-        else found
-    )
+    if name != "tt.load":
+        return found
+    return tuple(compiled(r"!tt\.ptr<([^<>,]*)(?:, [0-9]+)?>").sub(r"\1", t) for t in found)
 
 
 def _pairs(text: str) -> dict[str, str]:

@@ -199,11 +199,9 @@ class Integers(Values):
         if z3.is_bool(definition) != z3.is_bool(value):
             raise KeyError("a value of another kind")
         goals = [("quotients of what is not below 0", z3.And(*self.signs))] if self.signs else []
-        equal = (
-            definition == value
-            if z3.is_bool(value)
-            else z3.simplify(definition - value, som=True, som_blowup=1000) == 0
-        )
+        equal = definition == value
+        if not z3.is_bool(value):
+            equal = z3.simplify(definition - value, som=True, som_blowup=1000) == 0
         goals.append(("over integers", equal))
         if not claim.symbolic and claim.bits:
             end = 2 ** (claim.bits - 1)

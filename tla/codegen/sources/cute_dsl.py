@@ -58,10 +58,8 @@ def _tuple(x: IntTupleLike, wide: Iterator[bool]) -> str:
         return f"({', '.join(_tuple(m, wide) for m in x)}{',' if len(x) == 1 else ''})"
     if not isinstance(x, ScaledBasis):
         return _integer(x, next(wide))
-    value, element = (
-        _integer(x.value, next(wide), factor=True),
-        f"cute.E({x.path[0] if len(x.path) == 1 else [*x.path]})",
-    )
+    value, path = _integer(x.value, next(wide), factor=True), x.path[0] if len(x.path) == 1 else [*x.path]
+    element = f"cute.E({path})"
     return element if is_constant(1, x.value) else f"{value} * {element}"
 
 

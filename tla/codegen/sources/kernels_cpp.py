@@ -30,11 +30,9 @@ def _type(x: MMAAtom | TiledMMA) -> str:
     if isinstance(x, MMAAtom):
         return f"cute::MMA_Atom<{_traits(x) if _NO_STRUCT.match(x.name) else operation(x)}>"
     if isinstance(x, CopyAtom):
-        return (
-            operation(x)
-            if x.val_type is None
-            else f"cute::Copy_Atom<{operation(x)}, {_qualified(cpp_name(x.val_type))}>"
-        )
+        if x.val_type is None:
+            return operation(x)
+        return f"cute::Copy_Atom<{operation(x)}, {_qualified(cpp_name(x.val_type))}>"
     if isinstance(x, TiledMMA):
         return f"cute::TiledMMA<{_type(x.atom)}, {_part(x.thr_layout)}, {_tile(x.permutations)}>"
     assert isinstance(x, TiledCopy)

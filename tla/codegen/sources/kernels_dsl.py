@@ -29,11 +29,8 @@ def kernel_dsl(x: Any) -> str:
     if isinstance(x, CopyAtom):
         return _copy(x)
     if isinstance(x, TiledMMA):
-        tile = (
-            f", ({', '.join(map(_part, x.permutations))})"
-            if any(not isinstance(p, Underscore) for p in x.permutations)
-            else ""
-        )
+        whole = all(isinstance(p, Underscore) for p in x.permutations)
+        tile = "" if whole else f", ({', '.join(map(_part, x.permutations))})"
         return f"cute.make_tiled_mma({_mma(x.atom)}, {cute_dsl(x.thr_layout)}{tile})"
     assert isinstance(x, TiledCopy)
     return f"cute.make_tiled_copy({_copy(x.atom)}, {cute_dsl(x.TV)}, ({', '.join(map(_part, x.tiler_mn))},))"

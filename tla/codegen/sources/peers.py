@@ -218,11 +218,8 @@ def _view(x: object, system: str, begin: str, split: str, order: str) -> str:
         )
     text = _permuted(digits, begin, split, order)
     if text is None and system != "torch":
-        fix = (
-            "write numpy.lib.stride_tricks.as_strided, whose strides are bytes"
-            if system == "numpy"
-            else "fill its gaps"
-        )
+        as_strided = "write numpy.lib.stride_tricks.as_strided, whose strides are bytes"
+        fix = as_strided if system == "numpy" else "fill its gaps"
         raise LeafTypeError(f"{shown(layout)} as a view of {system}'s arange", "each offset from 0 on once", fix)
     if text is None:
         extents, steps = (_python(tuple(column)) for column in zip(*digits))
