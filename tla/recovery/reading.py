@@ -104,7 +104,7 @@ class Address(Expression):
         return value
 
     def inside(self, read: Callable[[], T]) -> T:
-        """What `read` reads, one level deeper."""
+        """The result of `read`, one level deeper."""
         depth, self.depth = self.depth, self.deeper()
         value = read()
         self.depth = depth
