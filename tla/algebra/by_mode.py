@@ -43,10 +43,8 @@ class _OfMode(functools.partial[Any]):
         indices = tuple(int(leaf(i)) for i in (path if isinstance(path, tuple) else (path,)))
 
         def of_mode(a: Any, tiler: TilerLike) -> Any:
-            shape = getattr(a, "shape", None)
-            return self(
-                a, tiler if shape is None else _alone(shape, indices, tiler)
-            )  # what has no modes is refused there
+            shape = getattr(a, "shape", None)  # what has no modes is refused below
+            return self(a, tiler if shape is None else _alone(shape, indices, tiler))
 
         of_mode.__name__ = self.__name__
         return of_mode
@@ -98,11 +96,8 @@ def by_mode(
         modes = top_modes(f.__name__, a, tiler)
         if len(tiler) > len(modes):
             n = len(tiler) - len(modes)
-            raise RankError(
-                f"{f.__name__}: {len(tiler)} tiles for {shown(a)}",
-                f"at most {len(modes)}, one per mode",
-                f"drop the last {n}",
-            )
+            what = f"{f.__name__}: {len(tiler)} tiles for {shown(a)}"
+            raise RankError(what, f"at most {len(modes)}, one per mode", f"drop the last {n}")
         return join([*_each_mode(lifted, modes, tiler), *(modes[len(tiler) :] if keep_rest else ())])
 
     operation = memo(naming_static(by_kind(Layout)(lifted if multiplies else keeping_valid(lifted))))
@@ -127,10 +122,8 @@ def keeping_valid(f: F) -> F:
         made = f(a if a._valid is ALL else with_valid(a, ALL), tiler)
         if type(made) is not Layout:  # of a tiler of another kind, which sees to it by itself
             return made if a._valid is ALL else f(a, tiler)
-        if made._valid is UNKNOWN and _is_whole(
-            tiler
-        ):  # of a tile that reaches past the end: of all tiles it may be known
-            made = with_valid(made, ALL)
+        if made._valid is UNKNOWN and _is_whole(tiler):
+            made = with_valid(made, ALL)  # a tile reaches past the end: of all tiles it may be known
         elif a._valid is ALL:
             return made
         by_index = is_int(tiler) or (isinstance(tiler, Layout) and not gives_coordinates(tiler))
@@ -141,9 +134,9 @@ def keeping_valid(f: F) -> F:
 
 def _is_whole(tiler: object) -> bool:
     """Whether no layout in a tiler has padding."""
-    return (
-        all(map(_is_whole, tiler)) if isinstance(tiler, tuple) else not isinstance(tiler, Layout) or tiler._valid is ALL
-    )
+    if isinstance(tiler, tuple):
+        return all(map(_is_whole, tiler))
+    return not isinstance(tiler, Layout) or tiler._valid is ALL
 
 
 def _each_mode(

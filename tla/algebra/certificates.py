@@ -41,17 +41,14 @@ def certificate(operation: str, *arguments: Any) -> Certificate:
              of offsets whose integers are known, and for tuples of tilers; DivisibilityError where the checker cannot
              be shown that it is right
     """
-    made = _accepted({"of": operation, **part} for part in _MAKERS[operation](*arguments))
+    tried = ({"of": operation, **part} for part in _MAKERS[operation](*arguments))
+    made = next((c for c in tried if checker.check(c) is None), None)
     if made is None:
         given = " and ".join(map(shown, arguments))
         raise DivisibilityError(
             f"{operation}.certificate of {given}", "an answer that the checker can follow", "check it by its offsets"
         )
     return made
-
-
-def _accepted(made: Iterator[Certificate]) -> Certificate | None:
-    return next((c for c in made if checker.check(c) is None), None)
 
 
 def _modes(name: str, layout: object) -> Modes:

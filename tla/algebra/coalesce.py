@@ -10,13 +10,13 @@ from typing import Any, SupportsIndex, TypeAlias
 
 from ..core.cache import memo
 from ..core.digits import merged
-from ..core.errors import RangeError, RankError
+from ..core.errors import RankError
 from ..core.int_tuple import Underscore, as_int_tuple, leaves, like, opened, shown
 from ..core.ints import IntTree, IntTupleLike, _1, is_constant
 from ..core.kinds import by_kind, certified
 from ..core.layout import Layout, carried, join, unchecked_layout, with_valid
 from ..core.profiles import require_congruent
-from ..core.questions import require
+from ..core.questions import no_elements, require
 from ..core.strides import Shape
 from ..core.valid import ALL
 from .flat_modes import flat_modes, from_modes, merge, wrapped
@@ -56,11 +56,8 @@ def coalesce(layout: Layout, profile: ProfileLike = None) -> Layout:
     if isinstance(profile, tuple):
         modes = top_modes("coalesce", layout, profile)
         if len(profile) > len(modes):
-            raise RankError(
-                f"coalesce: profile {shown(profile)} for {shown(layout)}",
-                f"at most {len(modes)} modes",
-                "give one for each mode, or fewer",
-            )
+            what = f"coalesce: profile {shown(profile)} for {shown(layout)}"
+            raise RankError(what, f"at most {len(modes)} modes", "give one for each mode, or fewer")
         return join([*map(coalesce, modes, profile), *modes[len(profile) :]])
     return from_modes(merge(flat_modes(layout)))
 
@@ -75,11 +72,8 @@ def _whole_modes(profile: Any) -> IntTree:
 def top_modes(name: str, layout: Layout, goes_through: tuple[Any, ...]) -> tuple[Layout, ...]:
     """The modes of a layout for a tuple that goes through them. One integer is one mode, with none in it."""
     if not isinstance(layout.shape, tuple) and any(isinstance(x, tuple) for x in goes_through):
-        raise RankError(
-            f"{name}: nested tuples for {shown(layout)}, which is one integer",
-            "an integer, or a layout",
-            "nest no deeper",
-        )
+        what = f"{name}: nested tuples for {shown(layout)}, which is one integer"
+        raise RankError(what, "an integer, or a layout", "nest no deeper")
     return tuple(layout)
 
 
@@ -104,8 +98,7 @@ def filter_zeros(layout: Layout, profile: IntTupleLike | None = None) -> Layout:
     gone = [is_constant(0, z) and not is_constant(0, s) for s, z in zip(leaves(layout.shape), leaves(zeros))]
     for s in itertools.compress(leaves(layout.shape), gone):
         if not require("<=", 1, s, lambda: f"filter_zeros of {shown(layout)}"):
-            what = f"filter_zeros of {shown(layout)}: a dynamic extent of 0"
-            raise RangeError(what, "extents of 1 or more, or a static 0", "leave out what is empty")
+            raise no_elements(f"filter_zeros of {shown(layout)}")
     extents = iter([_1 if one else s for one, s in zip(gone, leaves(layout.shape))])
     return unchecked_layout(like(layout.shape, extents, Shape), layout.stride)
 

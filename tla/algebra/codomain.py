@@ -11,13 +11,12 @@ from typing import Any
 
 from ..core.basis import MakeBasisLike, as_coordinate
 from ..core.coord import Computes
-from ..core.errors import RangeError
 from ..core.int_tuple import ByPath, IntTuple, as_int_tuple, leaves, product, shown
 from ..core.ints import IntTree, IntTupleLike, Leaf, _0, _1, is_constant, is_static, known
 from ..core.kinds import by_kind
 from ..core.layout import Layout, as_layout
 from ..core.leaf_arithmetic import add, mul, plus
-from ..core.questions import at_most, equal, require
+from ..core.questions import at_most, equal, no_elements, require
 from ..core.strides import Shape
 from .plain_integers import naming_static
 
@@ -44,11 +43,7 @@ def coshape(layout: Layout) -> IntTree:
         _require_elements(layout, spans)
         return spans
     if is_static(spans):  # which a 0 must not change
-        raise RangeError(
-            f"coshape of {shown(layout)}: a dynamic extent of 0",
-            "extents of 1 or more, or a static 0",
-            "leave out what is empty",
-        )
+        raise no_elements(f"coshape of {shown(layout)}")
     return _each(lambda _n: 0, spans)
 
 

@@ -9,7 +9,7 @@ import itertools
 import math
 from operator import itemgetter
 
-from ..core.basis import Encoding, as_stride
+from ..core.basis import Encoding, as_stride, steps_of
 from ..core.digits import ENUMERABLE, Modes, Steps, merged
 from ..core.errors import DivisibilityError, RankError, Unproven
 from ..core.int_tuple import as_shape, leaves, like, shown, size
@@ -22,7 +22,7 @@ from ..core.questions import equal, require_positive
 from ..core.strides import compact_col_major
 from .coalesce import coalesce
 from .composition import composition
-from .flat_modes import Mode, flat_modes, from_modes, has_symbols, merge, step_of, steps_of, wrapped
+from .flat_modes import Mode, flat_modes, from_modes, has_symbols, merge, step_of, wrapped
 from .inverse import of_nothing, offsets_only, placed, right_inverse
 from .inverse_digits import common
 from .plain_integers import naming_static, noting
@@ -117,9 +117,8 @@ def max_alignment(layout: Layout) -> Leaf:
     """
     offsets_only("max_alignment", layout)
     run, strides = _1, []
-    for d, s in sorted(
-        ((d, s) for s, d in flat_modes(layout) if type(d) is Int and not is_constant(0, d)), key=itemgetter(0)
-    ):
+    moving = ((d, s) for s, d in flat_modes(layout) if type(d) is Int and not is_constant(0, d))
+    for d, s in sorted(moving, key=itemgetter(0)):
         if d == run and type(s) is Int and s > 0:
             run = static(run * s)
         elif not is_constant(1, s):
@@ -155,11 +154,8 @@ def nullspace(layout: Layout) -> Layout:
     shape = tuple(leaves(layout.shape))
     strides = tuple(leaves(layout.stride))
     zeros = [(s, p) for s, p, d in zip(shape, leaves(compact_col_major(shape)), strides) if is_constant(0, step_of(d))]
-    if (
-        is_static(layout.stride)
-        and any(step < 0 for d in strides for _path, step in steps_of(d))
-        and (hidden := _cancelling(layout))
-    ):
+    negative = is_static(layout.stride) and any(step < 0 for d in strides for _path, step in steps_of(d))
+    if negative and (hidden := _cancelling(layout)):
         zeros = [*(m for m in zeros if m[0] != 1), *hidden]
     if not zeros:
         return _ONE
@@ -185,11 +181,8 @@ def _cancelling(layout: Layout) -> list[Mode]:
     over, under = (_places_of(side if few else []) for side in (up, down))
     if not few or sum(len(places) * len(under.get(value, ())) for value, places in over.items()) > ENUMERABLE:
         expected = f"at most {ENUMERABLE:,} coordinates of each sign, and as many zeros"
-        raise Unproven(
-            f"{what}: strides of both signs, which may cancel",
-            expected,
-            "take a smaller layout, or strides of one sign",
-        )
+        fix = "take a smaller layout, or strides of one sign"
+        raise Unproven(f"{what}: strides of both signs, which may cancel", expected, fix)
     places = sorted(x + y for value, xs in over.items() for x, y in itertools.product(xs, under.get(value, ())))
     digits = _as_digits(places)
     if digits is None:
@@ -284,15 +277,10 @@ def greatest_common_domain(a: IntLike, b: IntLike) -> Layout:
     for s in (s for x in shapes for s in leaves(x)):
         require_positive("greatest_common_domain: an extent", s)
     if not all(map(is_static, shapes)):
-        raise Unproven(
-            f"greatest_common_domain of {shown(a)} and {shown(b)}",
-            "static shapes",
-            "write them as Int[N](), or static(x)",
-        )
-    found = []
-    ends = (
-        itertools.accumulate(leaves(x), int.__mul__, initial=1) for x in shapes
-    )  # where each digit begins and the last one ends
+        what = f"greatest_common_domain of {shown(a)} and {shown(b)}"
+        raise Unproven(what, "static shapes", "write them as Int[N](), or static(x)")
+    found = []  # by where each digit begins, and the last one ends
+    ends = (itertools.accumulate(leaves(x), int.__mul__, initial=1) for x in shapes)
     for (low, end), (start, stop) in itertools.product(*map(itertools.pairwise, ends)):
         place = math.lcm(low, start)
         if end % place == stop % place == 0:
@@ -337,11 +325,8 @@ def layout_add(a: Layout, b: Layout) -> Layout:
         )
     modes = [(static(n), code.stride(t)) for n, t in merged((n, t) for n, _x, t in pieces)]
     if any(d is None for _s, d in modes):
-        raise RankError(
-            f"{what}: offsets and coordinates",
-            "two layouts of offsets, or two of coordinates",
-            "use basis elements in both",
-        )
+        expected = "two layouts of offsets, or two of coordinates"
+        raise RankError(f"{what}: offsets and coordinates", expected, "use basis elements in both")
     return from_modes(modes)
 
 

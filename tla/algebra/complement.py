@@ -64,11 +64,8 @@ def complement(layout: Layout, cotarget: IntTupleLike | None = None) -> Layout:
     modes = _counted(layout)
     target = cosize(filter(layout)) if cotarget is None else as_int_tuple(cotarget)
     if any(at_most(n, -1) for n in leaves(target)):
-        raise RangeError(
-            f"complement of {shown(layout)}: the cotarget {shown(target)}",
-            "0 or more",
-            "give how many offsets to reach",
-        )
+        what = f"complement of {shown(layout)}: the cotarget {shown(target)}"
+        raise RangeError(what, "0 or more", "give how many offsets to reach")
     gaps, period = _gaps(layout, modes)
     return from_modes(merge([*gaps, *_covering(target, period)]))
 
@@ -82,11 +79,8 @@ def _counted(layout: Layout) -> list[Mode]:
     """The modes that a complement goes by: those that step."""
     modes = [(s, d) for s, d in flat_modes(layout) if not is_constant(0, d) and not is_constant(1, s)]
     if any(isinstance(d, Basis) for _s, d in modes):
-        raise LeafTypeError(
-            f"the offsets of {shown(layout)}",
-            "a layout of offsets",
-            "take each mode by itself: coordinates have no order",
-        )
+        what = f"the offsets of {shown(layout)}"
+        raise LeafTypeError(what, "a layout of offsets", "take each mode by itself: coordinates have no order")
     return modes
 
 
@@ -182,11 +176,9 @@ def _gaps(layout: Layout, modes: list[Mode]) -> tuple[list[Mode], Any]:
         require_positive("complement: an extent or stride", s)
         require_positive("complement: an extent or stride", d)
         if not require("<=", period, d, where):
-            raise InjectivityError(
-                f"{where()}: the mode {s}:{d} starts inside of what is below it, which reaches up to {period}",
-                "each stride past the reach of the smaller ones",
-                f"use a stride of {period:d} or more",
-            )
+            what = f"{where()}: the mode {s}:{d} starts inside of what is below it, which reaches up to {period}"
+            expected = "each stride past the reach of the smaller ones"
+            raise InjectivityError(what, expected, f"use a stride of {period:d} or more")
         out.append((settled(d // period, d, period), period))
         period = mul(d, s)
     return out, period

@@ -54,15 +54,10 @@ def _right_inverse(layout: ComposedLayout) -> Any:
         raise Unproven(what, "a known size", "give its symbols values first")
     block = 1 << (swizzle.reads | swizzle.changes).bit_length()  # a swizzle moves offsets inside of blocks of this size
     if n % block > ENUMERABLE:
-        raise Unproven(
-            f"{what}: {n % block} offsets past whole blocks",
-            f"at most {ENUMERABLE:,}, to check them",
-            "take a smaller tile",
-        )
+        expected = f"at most {ENUMERABLE:,}, to check them"
+        raise Unproven(f"{what}: {n % block} offsets past whole blocks", expected, "take a smaller tile")
     start = n - n % block
-    outside = first_difference(
-        lambda x: swizzle(start + x) // n, lambda x: 0 * x, n % block
-    )  # the first offset that comes from there
+    outside = first_difference(lambda x: swizzle(start + x) // n, lambda x: 0 * x, n % block)  # it comes from there
     fits = n if outside is None else start + outside
     whole = static(fits) if type(size(found)) is Int else fits
     try:
@@ -221,9 +216,8 @@ def _is_permuted(layout: ComposedLayout) -> bool:
     outer = layout.outer
     if not isinstance(outer, Swizzle) or not equal(layout.offset, 0) or known(size(layout)) is None:
         return False
-    return int(size(layout)) % (1 << (outer.reads | outer.changes).bit_length()) == 0 and bool(
-        is_bijective(layout.inner)
-    )
+    block = 1 << (outer.reads | outer.changes).bit_length()
+    return int(size(layout)) % block == 0 and bool(is_bijective(layout.inner))
 
 
 @on(ComposedLayout, is_injective)
@@ -251,11 +245,9 @@ def _on_values(layout: ComposedLayout, holds: Callable[[list[int]], bool], other
         values = values_of(layout, "a question")
     except Unproven:
         return None
-    return (
-        True
-        if holds(values)
-        else Reason(f"{shown(layout)}: {otherwise}", "another layout", "look them up in tla.offsets(layout)")
-    )
+    if holds(values):
+        return True
+    return Reason(f"{shown(layout)}: {otherwise}", "another layout", "look them up in tla.offsets(layout)")
 
 
 @on(ComposedLayout, is_compact)
@@ -269,11 +261,8 @@ def _same_map(a: ComposedLayout, b: Any) -> Reason | bool | None:
         b = as_layout("same_map", b)  # which refuses it
     if a == b:
         return True
-    if (
-        a.origin_shape is None
-        or b.origin_shape is None
-        or has_symbols(a.shape, b.shape, a.origin_shape, b.origin_shape)
-    ):
+    origins = a.origin_shape, b.origin_shape
+    if None in origins or has_symbols(a.shape, b.shape, *origins):
         return None
     if a.origin_shape != b.origin_shape or product_each(a.shape) != product_each(b.shape):
         return Reason(f"{shown(a)} and {shown(b)} have other extents", "equal ones", "compare layouts of one shape")
@@ -292,11 +281,8 @@ def _same_map(a: ComposedLayout, b: Any) -> Reason | bool | None:
 def _product_of_tile(a: Layout, b: ComposedLayout) -> AnyLayout:
     """logical_product(a, b): the swizzle of the copies in front of both, where it leaves the block as it is."""
     if not known(size(a)) or not known(size(b)) or size(a) * size(b) > ENUMERABLE:
-        raise Unproven(
-            f"logical_product: {shown(a)} by {shown(b)}",
-            f"at most {ENUMERABLE:,} elements, to check them",
-            "use smaller tiles",
-        )
+        what = f"logical_product: {shown(a)} by {shown(b)}"
+        raise Unproven(what, f"at most {ENUMERABLE:,} elements, to check them", "use smaller tiles")
     rest = complement(a, mul(size(a), cosize(b)))
     copies = composition(rest, b)
     if isinstance(copies, Layout):
@@ -328,11 +314,8 @@ def _side_by_side(*modes: Any) -> Any:
     others = [*modes[:at], *modes[at + 1 :]]
     for m in others:
         if not isinstance(m, Layout):
-            raise LeafTypeError(
-                f"{what}: {shown(m)}",
-                "one swizzled layout, and plain ones",
-                "put the plain layouts together first, and swizzle the result",
-            )
+            fix = "put the plain layouts together first, and swizzle the result"
+            raise LeafTypeError(f"{what}: {shown(m)}", "one swizzled layout, and plain ones", fix)
         for s, d in flat_modes(m):
             if not is_int(d):
                 raise LeafTypeError(

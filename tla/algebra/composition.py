@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..core.basis import BasisSum
+from ..core.basis import BasisSum, steps_of
 from ..core.conversions import ends_empty
 from ..core.errors import DivisibilityError, RangeError, RankError, Unproven
 from ..core.int_tuple import IntTuple, as_int_tuple, leaves, like, product_each, shown, size
@@ -25,7 +25,7 @@ from ..core.valid import ALL, UNKNOWN, spread
 from .by_mode import by_mode, in_brackets
 from .composition_refusal import refusal
 from .cutting import cut_diagonals, cut_static, cutter
-from .flat_modes import Mode, flat_modes, merge, path_of, step_of, steps_of
+from .flat_modes import Mode, flat_modes, merge, path_of, step_of
 
 
 @in_brackets
@@ -79,9 +79,7 @@ def _composed(a: Layout, b: Layout) -> Layout:
     if any(isinstance(d, BasisSum) for d in leaves(b.stride)):
         return _along_diagonals(a, b)
     modes = [(path_of(d), (s, step_of(d))) for s, d in flat_modes(b)]
-    outers = {
-        path: _mode_at(a, b, path) for path, _mode in modes
-    }  # of the modes of a that b goes to; () is all of a, for offsets
+    outers = {path: _mode_at(a, b, path) for path, _mode in modes}  # what b goes to; () is all of a, for offsets
     if any(is_constant(0, s) for s in leaves(b.shape)):
         strides = iter([_0 if path_of(d) else d for d in leaves(b.stride)])  # there are no coordinates to go to
         return unchecked_layout(b.shape, like(b.stride, strides, Stride))
@@ -90,11 +88,8 @@ def _composed(a: Layout, b: Layout) -> Layout:
         what = f"composition: {shown(b)} has a dynamic extent of 0"
         raise RangeError(what, "extents of 1 or more, or a static 0", "leave out what is empty")
     if any(equal(s, 0) for s in leaves(a.shape)):
-        raise RangeError(
-            f"composition: {shown(a)} has no elements",
-            "an outer layout that has some",
-            "compose only what is not empty",
-        )
+        what = f"composition: {shown(a)} has no elements"
+        raise RangeError(what, "an outer layout that has some", "compose only what is not empty")
     pieces: dict[Any, Iterator[Any]] = {}
     for path, outer in outers.items():
         inner = [mode for p, mode in modes if p == path]
@@ -112,15 +107,11 @@ def _along_diagonals(a: Layout, b: Layout) -> Layout:
         raise Unproven(
             f"{what}: a step along several modes", "static layouts, which are not empty", "use ComposedLayout(a, _0, b)"
         )
-    cut = cut_diagonals(
-        {path: _mode_at(a, b, path) for d in leaves(b.stride) for path, _step in steps_of(d)}, flat_modes(b)
-    )
+    outers = {path: _mode_at(a, b, path) for d in leaves(b.stride) for path, _step in steps_of(d)}
+    cut = cut_diagonals(outers, flat_modes(b))
     if cut.why_not:
-        raise DivisibilityError(
-            f"{what}: {cut.why_not}",
-            "steps that go evenly through the outer layout",
-            "use compose(a, b): it is exact, and keeps both",
-        )
+        expected = "steps that go evenly through the outer layout"
+        raise DivisibilityError(f"{what}: {cut.why_not}", expected, "use compose(a, b): it is exact, and keeps both")
     return _in_profile(b.shape, cut.pieces)
 
 
@@ -136,19 +127,12 @@ def _in_profile(profile: IntTupleLike, cut: Sequence[Sequence[Any]]) -> Layout:
 
 def _require_places(a: Layout, b: Layout) -> None:
     """RankError where b has no value: where one of its strides goes along a mode, and another one into that mode."""
-    paths = {
-        path
-        for s, d in flat_modes(b)
-        if not is_constant(1, s)
-        for path, step in steps_of(d)
-        if not is_constant(0, step)
-    }
+    steps = (step for s, d in flat_modes(b) if not is_constant(1, s) for step in steps_of(d))
+    paths = {path for path, step in steps if not is_constant(0, step)}
     inside = next((p for p in paths for q in paths if len(q) < len(p) and p[: len(q)] == q), None)
     if inside is not None:
-        what = (
-            f"composition: {shown(a)} o {shown(b)}: the mode {'@'.join(map(str, reversed(inside)))} is an integer and "
-            "a tuple"
-        )
+        mode = "@".join(map(str, reversed(inside)))
+        what = f"composition: {shown(a)} o {shown(b)}: the mode {mode} is an integer and a tuple"
         raise RankError(what, "coordinates of one nesting", "use basis elements of other modes")
 
 

@@ -88,15 +88,13 @@ def _strides_that_do(outer: Modes, inner: Modes, at: Uneven) -> list[int]:
     below, above = range(at.stride - 1, max(at.stride - NEAR, 0), -1), range(at.stride + 1, at.stride + NEAR)
     nearest = (next((n for n in side if at.extent % n == 0 or n % at.extent == 0), None) for side in (below, above))
     strides = [n * at.place for n in nearest if n is not None]
-    return [
-        n for n in strides if cut_static(outer, [*inner[: at.inner], (s, n), *inner[at.inner + 1 :]]).why_not is None
-    ]
+    others = inner[: at.inner], inner[at.inner + 1 :]
+    return [n for n in strides if cut_static(outer, [*others[0], (s, n), *others[1]]).why_not is None]
 
 
 def _extents_that_do(outer: Modes, inner: Modes, at: Uneven) -> list[int]:
     """The next larger extent of the outer mode with which there is a composition."""
     _s, d = outer[at.outer]
     extent = -(-at.extent // at.stride) * at.stride
-    return (
-        [extent] if cut_static([*outer[: at.outer], (extent, d), *outer[at.outer + 1 :]], inner).why_not is None else []
-    )
+    wider = [*outer[: at.outer], (extent, d), *outer[at.outer + 1 :]]
+    return [extent] if cut_static(wider, inner).why_not is None else []

@@ -17,14 +17,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..core.arrays import INT64_MAX, INT64_MIN
-from ..core.basis import Encoding
+from ..core.basis import Encoding, steps_of
 from ..core.digits import Modes, Steps, merged
 from ..core.errors import DivisibilityError
 from ..core.ints import Int, IntLike, IntTupleLike, Leaf, _0, _1, is_constant, is_static, known, leaf, settled, static
 from ..core.layout import Layout, plain_layout
 from ..core.leaf_arithmetic import ceil_div, mul, smaller
 from ..core.questions import at_most, divides, equal, require
-from .flat_modes import Mode, has_symbols, steps_of
+from .flat_modes import Mode, has_symbols
 
 
 class Piece(NamedTuple):
@@ -108,11 +108,8 @@ def _why_no_stride(pieces: Sequence[Sequence[Piece]]) -> str | None:
     strides = [piece.stride for mode in pieces for piece in mode]
     if None in strides:
         return "a step goes along two coordinates at once"
-    return (
-        None
-        if all(INT64_MIN <= step <= INT64_MAX for t in strides for _path, step in steps_of(t))
-        else "a stride needs more than 64 bits"
-    )
+    fits = all(INT64_MIN <= step <= INT64_MAX for t in strides for _path, step in steps_of(t))
+    return None if fits else "a stride needs more than 64 bits"
 
 
 def cut_diagonals(outers: dict[tuple[int, ...], list[Mode]], inner: list[Mode]) -> Cut:
@@ -198,11 +195,10 @@ class SymbolicCutter:
     """A cutter where some sizes are not known.
 
     A mode of the inner layout steps through the outer modes from the first on: it passes over one whose extent divides
-    its step, stays in one that holds all of it, and fills one whose extent its step divides, to go on in the
-    next with a step of
-    1. So each piece is a number of steps along one outer mode, and pieces add up without a carry if in each
-       mode but the
-    last the steps of all of them together stay below its extent. Each of these is proved, or recorded by assuming().
+    its step, stays in one that holds all of it, and fills one whose extent its step divides, to go on in the next with
+    steps of one. So each piece is a number of steps along one outer mode. Pieces add up without a carry if in each mode
+    but the last the steps of all of them together stay below its extent. Each of these is proved, or recorded by
+    assuming().
     """
 
     def __init__(self, outer: list[Mode], where: Callable[[], str]) -> None:

@@ -36,7 +36,7 @@ from ..core.kinds import AnyLayout, by_kind, certified
 from ..core.layout import Layout, as_layout, carried, join
 from ..core.leaf_arithmetic import mul
 from ..core.questions import at_most, equal, every, require
-from ..core.strides import LayoutLeft, LayoutRight, Shape
+from ..core.strides import LayoutLeft, LayoutRight
 from ..core.valid import ALL
 from .by_mode import TilerLike, by_mode, in_brackets, keeping_valid
 from .coalesce import coalesce
@@ -110,11 +110,8 @@ def _require_all_in_tiles(a: Layout, b: Layout) -> None:
         first = mul(d // end, end)  # the first element that is in no tile
         if at_most(size(a), first) is not True and not require("divides", end, d, where):
             what = f"{where()}: the elements {first} to {d - 1} are in no tile"
-            raise DivisibilityError(
-                what,
-                "a tile whose copies fill its gaps",
-                f"use a stride that {end} divides, {d - d % end} or {d - d % end + end}",
-            )
+            fix = f"use a stride that {end} divides, {d - d % end} or {d - d % end + end}"
+            raise DivisibilityError(what, "a tile whose copies fill its gaps", fix)
 
 
 def _require_whole_tiles(a: Layout, b: Layout) -> None:
@@ -134,11 +131,8 @@ def _require_whole_coordinates(a: Layout, b: Layout) -> None:
         end: Any = _1
         for n, d in by_stride(modes, where):
             if not require("divides", end, d, where):
-                raise DivisibilityError(
-                    f"{where()}: a gap below {d} that tiles of {end} do not fill",
-                    "strides that divide",
-                    "use another tile",
-                )
+                what = f"{where()}: a gap below {d} that tiles of {end} do not fill"
+                raise DivisibilityError(what, "strides that divide", "use another tile")
             end = mul(n, d)
         extent = product(get[path](a.shape))
         if not require("divides", end, extent, where):
@@ -290,7 +284,7 @@ def ceil_div(a: IntTree, b: IntTree) -> IntTree:
 
 
 @Predicate
-def evenly_divides(shape: IntTupleLike, tiler: Any) -> Reason | bool | None:
+def evenly_divides(shape: IntTupleLike, tiler: TilerLike) -> Reason | bool | None:
     """Whether a tiler cuts a shape into whole tiles, mode by mode: whether no tile overhangs.
 
     >>> from tla import evenly_divides, parse
@@ -310,20 +304,15 @@ def evenly_divides(shape: IntTupleLike, tiler: Any) -> Reason | bool | None:
     tile = as_layout("evenly_divides", Layout(tiler, _1) if is_int(tiler) else tiler)
     tiles = mul(size(tile), size(complement(tile, size(shape))))
     even = equal(tiles, size(shape))
-    return (
-        even
-        if even is not False
-        else Reason(f"{tiles} of {shown(shape)} in tiles of {shown(tiler)}", "whole tiles", "pad the shape")
-    )
+    if even is not False:
+        return even
+    return Reason(f"{tiles} of {shown(shape)} in tiles of {shown(tiler)}", "whole tiles", "pad the shape")
 
 
 def _halves(layout: Layout, tiler: TilerLike) -> tuple[Layout, Layout]:
     """The tiles and the rest of a divide or a product."""
-    if isinstance(tiler, Underscore):
-        first, second = _zipped_already(layout)
-        return first, second
     if not isinstance(tiler, tuple):
-        first, second = layout
+        first, second = _zipped_already(layout) if isinstance(tiler, Underscore) else layout
         return first, second
     tiles, rests = [], []
     for mode, tile in itertools.zip_longest(layout, tiler):
@@ -400,7 +389,7 @@ def _padded_product(block: Layout, tiler: Layout) -> Iterable[Layout]:
 
 @naming_static
 @by_kind(Layout)
-def tile_to_shape(block: Layout, shape: Any, order: Any = LayoutLeft) -> Layout:
+def tile_to_shape(block: Layout, shape: IntTupleLike, order: Any = LayoutLeft) -> Layout:
     """The block repeated until it fills a shape.
 
     shape    what is filled; each mode a multiple of the block's
@@ -417,25 +406,18 @@ def tile_to_shape(block: Layout, shape: Any, order: Any = LayoutLeft) -> Layout:
     target = as_int_tuple(shape)
     r = len(modes_of(target))
     if rank(block) > r:
-        raise RankError(
-            f"tile_to_shape: a block {shown(block)} for {shown(target)}",
-            f"rank {rank(block):d} or more",
-            "give each mode of the block its extent",
-        )
+        what = f"tile_to_shape: a block {shown(block)} for {shown(target)}"
+        raise RankError(what, f"rank {rank(block):d} or more", "give each mode of the block its extent")
     extents = product_each(target)
     padded = append[r](block)
     for n, b in zip(extents, product_each(padded.shape)):
         if not require("divides", b, n, lambda: f"tile_to_shape of {shown(block)} to {shown(target)}"):
-            raise DivisibilityError(
-                f"tile_to_shape: {b} of {shown(block)} does not divide {n} of {shown(target)}",
-                "whole blocks",
-                f"round it up: {arithmetic.round_up(n, b)}",
-            )
+            what = f"tile_to_shape: {b} of {shown(block)} does not divide {n} of {shown(target)}"
+            raise DivisibilityError(what, "whole blocks", f"round it up: {arithmetic.round_up(n, b)}")
     copies = ceil_div(extents, product_each(padded.shape))
-    ordered = range(r) if order is LayoutLeft else reversed(range(r)) if order is LayoutRight else None
-    return blocked_product(
-        padded, MakeOrderedLayout(copies, _as_types(order) if ordered is None else Shape(*(Int[k]() for k in ordered)))
-    )
+    orders = {LayoutLeft: range(r), LayoutRight: range(r)[::-1]}
+    ordered = tuple(orders[order]) if order in (LayoutLeft, LayoutRight) else order
+    return blocked_product(padded, MakeOrderedLayout(copies, _as_types(ordered)))
 
 
 def _as_types(order: IntTupleLike) -> IntTree:

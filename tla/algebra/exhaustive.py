@@ -18,11 +18,8 @@ def values_of(layout: AnyLayout, what: str) -> list[Any]:
     """Every value of a layout of known sizes and strides, in the order of the index."""
     n = known(size(layout))
     if n is None or n > ENUMERABLE:
-        raise Unproven(
-            f"{what} of {shown(size(layout))} coordinates",
-            f"at most {ENUMERABLE:,}, to go through them",
-            "take a smaller tile",
-        )
+        expected = f"at most {ENUMERABLE:,}, to go through them"
+        raise Unproven(f"{what} of {shown(size(layout))} coordinates", expected, "take a smaller tile")
     image = _image(layout, n)
     if image is not None:
         return image.tolist()  # type: ignore[no-any-return]  # int64: ints

@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Any, TypeAlias, TypeVar
 
 from ..core.arrays import INT64_MAX, INT64_MIN
-from ..core.basis import Basis, ScaledBasis
+from ..core.basis import ScaledBasis, steps_of
 from ..core.digits import Modes
 from ..core.errors import Unproven
 from ..core.int_tuple import leaves
@@ -28,11 +28,6 @@ def path_of(d: IntLike) -> tuple[int, ...]:
 def step_of(d: IntLike) -> Leaf:
     """The length of a stride, in its mode or in offsets."""
     return d.value if isinstance(d, ScaledBasis) else d
-
-
-def steps_of(d: IntLike) -> list[tuple[tuple[int, ...], Any]]:
-    """The modes that a stride goes along, and how far in each: of offsets one, ()."""
-    return [(term.path, term.value) for term in d.terms] if isinstance(d, Basis) else [((), d)]
 
 
 def has_symbols(*trees: object) -> bool:
@@ -103,11 +98,8 @@ def by_stride(modes: list[M], where: Callable[[], str]) -> list[M]:
     if len(modes) < 2 or all(type(m[1]) is Int for m in modes):
         return sorted(modes, key=itemgetter(1))
     if any(type(m[1]) is int for m in modes):
-        raise Unproven(
-            f"{where()}: the order of its strides is not static",
-            "static strides, or one mode",
-            "use static strides, as static(layout) has",
-        )
+        what = f"{where()}: the order of its strides is not static"
+        raise Unproven(what, "static strides, or one mode", "use static strides, as static(layout) has")
     out: list[M] = []
     rest = [*modes]
     while rest:

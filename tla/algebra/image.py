@@ -88,8 +88,6 @@ def _added(layout: Any, box: Sequence[int], first_fastest: bool) -> Image | None
         return None
     first = at_index(layout, zero)
     count = len([*leaves(first)])
-    return (
-        Image(first, [outer_sums([[int(x[j]) for x in part] for part in columns]) for j in range(count)])
-        if math.prod(box)
-        else None
-    )
+    if not math.prod(box):
+        return None
+    return Image(first, [outer_sums([[int(x[j]) for x in part] for part in columns]) for j in range(count)])

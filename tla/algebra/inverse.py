@@ -13,16 +13,16 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..core.basis import Basis
+from ..core.basis import Basis, paths
 from ..core.cache import memo
 from ..core.digits import merged
-from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, RangeError, Unproven
+from ..core.errors import DivisibilityError, InjectivityError, LeafTypeError, Unproven
 from ..core.int_tuple import leaves, like, shown
-from ..core.ints import Int, IntTree, _0, _1, is_constant, settled, static
+from ..core.ints import Int, _0, _1, is_constant, settled, static
 from ..core.kinds import by_kind, certified
 from ..core.layout import Layout, as_layout
 from ..core.leaf_arithmetic import mul
-from ..core.questions import at_most, equal, require
+from ..core.questions import at_most, equal, no_elements, require
 from .coalesce import coalesce
 from .codomain import coprofile
 from .flat_modes import Mode, by_stride, flat_modes, from_modes, has_symbols, merge, wrapped
@@ -86,11 +86,7 @@ def of_nothing(name: str, *layouts: Layout) -> Layout | None:
     if any(is_constant(0, s) for s in extents):
         return from_modes([(_0, _0)])
     if any(equal(s, 0) for s in extents):
-        raise RangeError(
-            f"{name} of {shown(layouts[0])}: a dynamic extent of 0",
-            "extents of 1 or more, or a static 0",
-            "leave out what is empty",
-        )
+        raise no_elements(f"{name} of {shown(layouts[0])}")
     return None
 
 
@@ -121,17 +117,8 @@ def _by_axis(name: str, inverse: Callable[[Layout], Layout], layout: Layout) -> 
 
     found = {path: along(path) for path in {x.path for x in terms if x is not None}}
     profile = coprofile(layout)
-    axes = [found.get(path, Layout(_1, _0)) for path in _paths(profile)]
+    axes = [found.get(path, Layout(_1, _0)) for path in paths(profile)]
     return Layout(like(profile, (x.shape for x in axes)), like(profile, (x.stride for x in axes)))
-
-
-def _paths(profile: IntTree, path: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
-    """The path of each integer of a coordinate, in their order."""
-    if isinstance(profile, tuple):
-        for k, mode in enumerate(profile):
-            yield from _paths(mode, (*path, k))
-    else:
-        yield path
 
 
 def _following_modes(modes: list[tuple[Any, Any, Any]]) -> list[Mode]:
@@ -190,11 +177,8 @@ def left_inverse(layout: Layout) -> Layout:
         return f"left_inverse of {shown(layout)}"
 
     if any(type(d) is int for _s, d, _place in modes):
-        raise Unproven(
-            f"{where()}: the order of its strides is not static",
-            "static strides",
-            "use static strides, as static(layout) has",
-        )
+        what = f"{where()}: the order of its strides is not static"
+        raise Unproven(what, "static strides", "use static strides, as static(layout) has")
     if not modes:
         return coalesce(layout)
     modes = by_stride(modes, where)
@@ -235,11 +219,8 @@ def _any_left_inverse(layout: Layout, modes: list[tuple[Any, Any, Any]]) -> Layo
     for s, d, at in modes:
         places = {x + c * int(d): y + c * int(at) for c in range(int(s)) for x, y in places.items()}
     if len(places) < n:
-        raise InjectivityError(
-            f"{what}: two coordinates share an offset",
-            "an injective layout",
-            "use strides that are each past the reach of the smaller ones",
-        )
+        fix = "use strides that are each past the reach of the smaller ones"
+        raise InjectivityError(f"{what}: two coordinates share an offset", "an injective layout", fix)
     if max(places) >= SEARCHED:
         why = f"its strides do not divide each other, and spans past {SEARCHED} are not searched"
         raise DivisibilityError(f"{what}: {why}", expected, "pad its modes")

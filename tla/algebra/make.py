@@ -55,11 +55,8 @@ def make_layout(shape: IntTupleLike | AnyLayout, stride: Any = LayoutLeft, *more
     if isinstance(shape, AnyLayout):
         return MakeLayout(shape, stride, *more)
     if more:
-        raise LeafTypeError(
-            f"make_layout with {2 + len(more)} arguments",
-            "a shape and its stride, or layouts",
-            "put the shape in a tuple",
-        )
+        what = f"make_layout with {2 + len(more)} arguments"
+        raise LeafTypeError(what, "a shape and its stride, or layouts", "put the shape in a tuple")
     return MakeLayout(shape, stride) if isinstance(shape, tuple) or stride is LayoutLeft else Layout(shape, stride)
 
 

@@ -107,11 +107,8 @@ def take(begin: int, end: int) -> Callable[[Any], Any]:
     def f(x: object) -> Any:
         part = _range("take", begin, end, x)
         if isinstance(x, AnyLayout) and (b := part.start) == part.stop:
-            raise RankError(
-                f"take[{begin}, {end}] of {shown(x)}: no mode",
-                "begin below end",
-                f"write take[{b}, {b + 1}] for mode {b}",
-            )
+            what = f"take[{begin}, {end}] of {shown(x)}: no mode"
+            raise RankError(what, "begin below end", f"write take[{b}, {b + 1}] for mode {b}")
         return _chosen(x, lambda modes: modes[part])
 
     return f
@@ -131,11 +128,8 @@ def select(*indices: int) -> Callable[[Any], Any]:
     def f(x: object) -> Any:
         n = len(_modes(_checked(x)))
         if not all(0 <= i < n for i in indices):
-            raise RankError(
-                f"select{[int(i) for i in indices]} of {shown(x)}",
-                f"0 to {n - 1}",
-                f"its rank is {n}: use some of these",
-            )
+            what = f"select{[int(i) for i in indices]} of {shown(x)}"
+            raise RankError(what, f"0 to {n - 1}", f"its rank is {n}: use some of these")
         return _chosen(x, lambda modes: [modes[i] for i in indices])
 
     return f
@@ -250,7 +244,7 @@ def slice_(coord: CoordLike, x: object) -> Any:
 
 
 @by_kind(object, argument=1)
-def dice(coord: object, x: Any) -> Any:
+def dice(coord: CoordLike, x: object) -> Any:
     """The modes of x that a coordinate fixes, those where it has no `_`, side by side.
 
     >>> from tla import _, dice, parse
@@ -293,18 +287,9 @@ def _sliced(coord: CoordLike, x: object, keep_open: bool) -> list[Any]:
         return [x] if _is_open(coord) is keep_open else []
     modes = _modes(x)
     if len(coord) != len(modes) or not isinstance(getattr(x, "shape", x), tuple):
-        raise RankError(
-            f"coordinate {shown(coord)} of {shown(x)}",
-            f"{len(modes)} modes",
-            "give one coordinate, or _, for each mode",
-        )
-    out = []
-    for c, mode in zip(coord, modes):
-        if not isinstance(c, tuple):
-            out += [mode] if _is_open(c) is keep_open else []
-        else:
-            out += _sliced(c, mode, keep_open)
-    return out
+        what = f"coordinate {shown(coord)} of {shown(x)}"
+        raise RankError(what, f"{len(modes)} modes", "give one coordinate, or _, for each mode")
+    return [kept for c, mode in zip(coord, modes) for kept in _sliced(c, mode, keep_open)]
 
 
 def _is_open(c: CoordLike) -> bool:

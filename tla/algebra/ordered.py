@@ -62,11 +62,8 @@ def _orders(shape: IntTupleLike, order: IntTupleLike) -> Iterable[Any]:
     if not isinstance(order, tuple):
         return [order for _leaf in leaves(shape)]
     if not isinstance(shape, tuple) or len(shape) != len(order):
-        raise RankError(
-            f"order {shown(order)} of {shown(shape)}",
-            "one integer for each mode, nested no deeper than the shape",
-            "order the modes, or their leaves",
-        )
+        expected = "one integer for each mode, nested no deeper than the shape"
+        raise RankError(f"order {shown(order)} of {shown(shape)}", expected, "order the modes, or their leaves")
     return [o for pair in zip(shape, order) for o in _orders(*pair)]
 
 

@@ -18,7 +18,7 @@ from ..core.composed import ComposedLayout
 from ..core.errors import LeafTypeError, TlaError, Unproven
 from ..core.ints import Int
 from ..core.kinds import AnyLayout
-from ..core.layout import unchecked_layout
+from ..core.layout import Layout, unchecked_layout
 from ..core.on_demand import OnDemand
 from ..core.questions import asking_nothing_new
 
@@ -36,10 +36,8 @@ class Note(NamedTuple):
     known: str
 
     def __str__(self) -> str:
-        return (
-            f"Note: {self.called} is {self.answer}, for plain integers are run-time values; {self.instead} is "
-            f"{self.known}"
-        )
+        why = "for plain integers are run-time values"
+        return f"Note: {self.called} is {self.answer}, {why}; {self.instead} is {self.known}"
 
 
 class _Call(NamedTuple):
@@ -115,8 +113,10 @@ def noting(f: F) -> F:
     @functools.wraps(f)
     def operation(*arguments: Any) -> Any:
         found = f(*arguments)
+        if all(map(_is_static, arguments)):  # asked before the answer's shape, which is made when it is
+            return found
         shape = getattr(found, "shape", None)
-        if type(shape) is not Int or shape != 1 or all(getattr(x, "is_static", False) for x in arguments):
+        if type(shape) is not Int or shape != 1:
             return found
         found = _copied(found)  # one of its own
         key = id(found)
@@ -124,6 +124,10 @@ def noting(f: F) -> F:
         return found
 
     return cast(F, operation)
+
+
+def _is_static(x: Any) -> bool:
+    return bool((type(x) is Layout and x.plain_modes()) or getattr(x, "is_static", False))
 
 
 def _copied(layout: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 from ..core.basis import Basis, Encoding
 from ..core.digits import ENUMERABLE
 from ..core.errors import Predicate, Reason
-from ..core.int_tuple import like, product_each, shown, size
+from ..core.int_tuple import leaves, like, product_each, shown, size
 from ..core.ints import IntLike, _1, known, leaf, static
 from ..core.kinds import AnyLayout, by_kind
 from ..core.layout import Layout
@@ -69,10 +69,8 @@ def same_map(a: Layout, b: Layout) -> Reason | bool | None:
 def differs(a: AnyLayout, b: AnyLayout, coord: tuple[int, ...]) -> Reason:
     """The reason why two layouts differ: the first coordinate, first mode fastest, where their offsets differ."""
     at = coord if isinstance(a.shape, tuple) else coord[0]
-    what = (
-        f"{shown(a)} and {shown(b)} differ first at {str(coord).replace(' ', '').replace(',)', ')')}: {shown(a(at))} "
-        f"and {shown(b(at))}"
-    )
+    where = str(coord).replace(" ", "").replace(",)", ")")
+    what = f"{shown(a)} and {shown(b)} differ first at {where}: {shown(a(at))} and {shown(b(at))}"
     return Reason(what, "equal offsets", "look at both from there on: tla draw puts them beside each other")
 
 
@@ -94,12 +92,8 @@ def _first_other(x: list[Mode], y: list[Mode]) -> int | None:
 
 def _normal(mode: Layout) -> list[Mode]:
     """The coalesced modes of a layout of known integers, by value."""
-    return merge(
-        [
-            (static(int(s)), d.each(lambda n: static(int(n))) if isinstance(d, Basis) else static(int(d)))
-            for s, d in flat_modes(mode)
-        ]
-    )
+    steps = (d.each(lambda n: static(int(n))) if isinstance(d, Basis) else static(int(d)) for d in leaves(mode.stride))
+    return merge([(static(int(s)), d) for s, d in zip(leaves(mode.shape), steps)])
 
 
 def _known_modes(layout: Layout) -> list[tuple[int, int]] | None:
@@ -287,15 +281,12 @@ def is_surjective(layout: Layout, n: IntLike | None = None) -> Reason | bool | N
     reached = consecutive(modes)
     if reached is None or reached >= n:
         return None if reached is None else True
-    return Reason(
-        f"{shown(layout)}: nothing is at offset {reached}",
-        f"every offset from 0 to {n - 1}",
-        "fill the gap, or pad the buffer",
-    )
+    what = f"{shown(layout)}: nothing is at offset {reached}"
+    return Reason(what, f"every offset from 0 to {n - 1}", "fill the gap, or pad the buffer")
 
 
 @Predicate
-def is_bijective(layout: Layout, n: Any = None) -> Reason | bool | None:
+def is_bijective(layout: Layout, n: IntLike | None = None) -> Reason | bool | None:
     """Whether each offset from 0 up to n, not included, is reached exactly once, and no other; n is
     size(layout) by default.
 
@@ -350,22 +341,15 @@ def is_ordered(layout: Layout) -> Reason | bool | None:
     Source: CuTe's whitepaper, arXiv 2603.02298.
     """
     if any(step_of(d) is not d for _s, d in flat_modes(layout)):
-        return Reason(
-            f"{shown(layout)} has coordinates for strides",
-            "a layout of offsets",
-            "ask it of each mode by itself: coordinates have no order",
-        )
+        what = f"{shown(layout)} has coordinates for strides"
+        return Reason(what, "a layout of offsets", "ask it of each mode by itself: coordinates have no order")
     modes = [(s, d) for s, d in flat_modes(layout) if not equal(s, 1) and not equal(d, 0)]
     answer: bool | None = True
     for (s, a), (n, b) in itertools.pairwise(modes):
         here = at_most(a, b)
-        if (
-            here is False and equal(s, 1) is equal(n, 1) is equal(a, 0) is equal(b, 0) is False
-        ):  # both count, whatever symbols are
-            return Reason(
-                f"{shown(layout)}: the stride {b} comes after {a}",
-                "strides that do not decrease",
-                "select its modes in order",
-            )
+        # both count, whatever symbols are
+        if here is False and equal(s, 1) is equal(n, 1) is equal(a, 0) is equal(b, 0) is False:
+            what = f"{shown(layout)}: the stride {b} comes after {a}"
+            return Reason(what, "strides that do not decrease", "select its modes in order")
         answer = (here and answer) or None
     return answer

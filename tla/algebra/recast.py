@@ -26,22 +26,16 @@ from .plain_integers import naming_static
 def _counted(name: str, *numbers: int) -> list[int]:
     for n in numbers:
         if n < 1:
-            raise RangeError(
-                f"{name}{[int(n) for n in numbers]}",
-                "1 or more in brackets",
-                f"write how many elements, or bits: {name}[{', '.join('8' for _ in numbers)}]",
-            )
+            fix = f"write how many elements, or bits: {name}[{', '.join('8' for _ in numbers)}]"
+            raise RangeError(f"{name}{[int(n) for n in numbers]}", "1 or more in brackets", fix)
     return [int(n) for n in numbers]
 
 
 def _modes_of_offsets(name: str, layout: Layout) -> list[Mode]:
     modes = flat_modes(as_layout(name, layout))
     if any(isinstance(d, Basis) for _s, d in modes):
-        raise LeafTypeError(
-            f"{name} of {shown(layout)}",
-            "a layout of offsets",
-            "recast the layout of offsets: coordinates have no width",
-        )
+        what = f"{name} of {shown(layout)}"
+        raise LeafTypeError(what, "a layout of offsets", "recast the layout of offsets: coordinates have no width")
     return modes
 
 
@@ -102,11 +96,8 @@ def upcast(n: int) -> Callable[[Any], Any]:
                 return s, d // static(n)
             if type(d) is not Int or d < 0 or n % d:
                 expected = f"a multiple of {n}" + ("" if type(d) is not Int else f", or a divisor of {n}")
-                raise DivisibilityError(
-                    f"upcast[{n}] of {shown(layout)}: the stride {d}",
-                    expected,
-                    "pad the mode" if type(d) is Int else "make the stride static, or pad",
-                )
+                fix = "pad the mode" if type(d) is Int else "make the stride static, or pad"
+                raise DivisibilityError(f"upcast[{n}] of {shown(layout)}: the stride {d}", expected, fix)
             step = static(n // d)
             inside += (min(int(step) if known(s) is None else max(known(s) or 1, 1), int(step)) - 1) * int(d)
             return ceil_div(s, step), _1

@@ -35,11 +35,8 @@ def _after_swizzle(swizzle: Swizzle, b: object) -> Any:
     if isinstance(b, AnyLayout):
         return ComposedLayout(swizzle, _0, b)
     if not isinstance(b, Swizzle):
-        raise LeafTypeError(
-            f"composition: {swizzle} o {shown(b)}",
-            "a layout, or a swizzle",
-            "compose it with a layout: a swizzle has no modes to tile",
-        )
+        what = f"composition: {swizzle} o {shown(b)}"
+        raise LeafTypeError(what, "a layout, or a swizzle", "compose it with a layout: a swizzle has no modes to tile")
     # Both are linear over bits, so what they do to single bits is all that they do.
     images = {k: swizzle(b(1 << k)) ^ (1 << k) for k in range(63)}
     reads = sum(1 << k for k, image in images.items() if image)
@@ -55,11 +52,8 @@ def _after_swizzle(swizzle: Swizzle, b: object) -> Any:
 def _after_coord_swizzle(swizzle: CoordSwizzle, b: object) -> Any:
     """composition(swizzle, b): b is of coordinates."""
     if not isinstance(b, AnyLayout):
-        raise LeafTypeError(
-            f"composition: {swizzle} o {shown(b)}",
-            "a layout of coordinates",
-            "compose it with make_identity_layout(shape)",
-        )
+        what = f"composition: {swizzle} o {shown(b)}"
+        raise LeafTypeError(what, "a layout of coordinates", "compose it with make_identity_layout(shape)")
     return ComposedLayout(swizzle, _0, b)
 
 
@@ -94,11 +88,8 @@ def _moved(a: Layout, swizzle: Swizzle, offset: IntLike, inner: Layout, places: 
     if any(isinstance(d, Basis) for d in leaves(a.stride)):
         raise DivisibilityError(f"{what}: coordinates are not swizzled", "a layout of offsets", "use compose")
     if not is_static(a.stride) or not all(map(is_static, [*leaves(a.shape)][:-1])):
-        raise Unproven(
-            f"{what}: which bits it moves them to is not static",
-            "a static layout",
-            "write its sizes as Int[N](), or use ComposedLayout",
-        )
+        fix = "write its sizes as Int[N](), or use ComposedLayout"
+        raise Unproven(f"{what}: which bits it moves them to is not static", "a static layout", fix)
     reads, changes = a(swizzle.reads), a(swizzle.changes)
     moved = Swizzle[0, swizzle.base, swizzle.shift]() if swizzle.bits == 0 else between(reads, changes)
     if moved is None or moved.bits != swizzle.bits:
@@ -108,11 +99,8 @@ def _moved(a: Layout, swizzle: Swizzle, offset: IntLike, inner: Layout, places: 
     result = ComposedLayout(moved, a(offset), inner)
     n = known(size(inner))
     if n is None or n > ENUMERABLE:
-        raise Unproven(
-            f"{what}: {shown(size(inner))} coordinates to check",
-            f"at most {ENUMERABLE:,}",
-            "use compose, or take a tile",
-        )
+        expected = f"at most {ENUMERABLE:,}"
+        raise Unproven(f"{what}: {shown(size(inner))} coordinates to check", expected, "use compose, or take a tile")
     x = first_difference(result, lambda x: a(places(x)), n)
     if x is not None:
         raise DivisibilityError(f"{what}: at {x} it is not {moved}", "a layout that keeps bits apart", "use compose")
@@ -224,11 +212,8 @@ def _unswizzled(swizzle: Swizzle, here: object, moving: int, rest: Layout) -> La
     if n is None or n > ENUMERABLE:
         bits = _bits_of(rest)
         if bits == _ALL_BITS or bits & value or _has_pairs(swizzle, bits):
-            raise DivisibilityError(
-                f"a slice of {swizzle} over {shown(rest)}",
-                "a slice whose bits are its own",
-                "leave fewer modes open in the slice",
-            )
+            what = f"a slice of {swizzle} over {shown(rest)}"
+            raise DivisibilityError(what, "a slice whose bits are its own", "leave fewer modes open in the slice")
         return result
     if first_difference(result, lambda x: swizzle(value + rest(x)) - swizzle(value), n) is not None:
         what = f"a slice of {swizzle} at {value}: {shown(rest)} is not linear there"

@@ -157,11 +157,8 @@ def padding(layout: Layout) -> Iterator[Box]:
 def tiled(where: str, layout: Layout, tile: IntTupleLike, start: tuple[Any, ...]) -> Layout:
     """The result of GetTileLayout, for a start [elements] that has been checked."""
     extents = _extents(where, layout, tile)
-    return _cut(
-        layout,
-        extents,
-        tuple(smaller(t, _rest(o, c)) for t, o, c in zip(extents, require_origin(where, layout), start)),
-    )
+    rests = map(_rest, require_origin(where, layout), start)
+    return _cut(layout, extents, tuple(map(smaller, extents, rests)))
 
 
 @memo  # all tiles but the tails are one layout
@@ -175,11 +172,8 @@ def _extents(where: str, layout: Layout, tile: IntTupleLike) -> tuple[Any, ...]:
     tile = as_int_tuple(tile)
     if not _has_modes_of(tile, layout.shape) or any(isinstance(t, tuple) for t in modes_of(tile)):
         whole = product_each(layout.shape) if isinstance(layout.shape, tuple) else product(layout.shape)
-        raise RankError(
-            f"tile {shown(tile)} of {shown(layout)}",
-            f"extents like {shown(whole)}: one integer per top-level mode",
-            "give the size of the tile in each mode",
-        )
+        expected = f"extents like {shown(whole)}: one integer per top-level mode"
+        raise RankError(f"tile {shown(tile)} of {shown(layout)}", expected, "give the size of the tile in each mode")
     for t in modes_of(tile):
         require_positive(where, t)
     return modes_of(tile)
@@ -195,11 +189,9 @@ def start_of(where: str, layout: Layout, coord: object) -> tuple[Any, ...]:
     coord, shape = as_coord(coord), layout.shape
     modes = [*zip(modes_of(coord), modes_of(shape))]
     if not _has_modes_of(coord, shape) or any(isinstance(c, tuple) and not weakly_congruent(c, s) for c, s in modes):
-        raise RankError(
-            f"{where}: the start {shown(coord)} in {shown(layout)}",
-            f"{len(modes_of(shape))} integers, or a coordinate nested like the shape",
-            "give where the tile starts in each mode",
-        )
+        what = f"{where}: the start {shown(coord)} in {shown(layout)}"
+        expected = f"{len(modes_of(shape))} integers, or a coordinate nested like the shape"
+        raise RankError(what, expected, "give where the tile starts in each mode")
     start = tuple(leaf(crd2idx(c, s) if isinstance(c, tuple) else c) for c, s in modes)
     for c in start:
         if at_most(c, -1):

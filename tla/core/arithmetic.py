@@ -43,11 +43,8 @@ def shape_div(a: IntTupleLike, b: IntTupleLike) -> IntTree:
     """
     a, b = as_int_tuple(a), as_int_tuple(b)
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) != len(b):
-        raise RankError(
-            f"shape_div: {len(b)} modes of {shown(b)} for {shown(a)}",
-            f"{len(a)}, or one integer",
-            "give one for each mode",
-        )
+        what = f"shape_div: {len(b)} modes of {shown(b)} for {shown(a)}"
+        raise RankError(what, f"{len(a)}, or one integer", "give one for each mode")
     return _divide(shape_div, leaf_arithmetic.shape_div, a, b)
 
 
@@ -87,11 +84,8 @@ def round_up(a: IntTupleLike, b: IntTupleLike) -> IntTree:
 def _paired(name: str, a: tuple[Any, ...], b: tuple[Any, ...]) -> Iterator[tuple[Any, Any]]:
     """The modes of a with those of b; where b is shorter the rest is left whole."""
     if len(b) > len(a):
-        raise RankError(
-            f"{name}: {len(b)} modes of {shown(b)} for {shown(a)}",
-            f"at most {len(a)}",
-            f"drop the last {len(b) - len(a)}",
-        )
+        what = f"{name}: {len(b)} modes of {shown(b)} for {shown(a)}"
+        raise RankError(what, f"at most {len(a)}", f"drop the last {len(b) - len(a)}")
     one = Int[1]()
     return zip(a, b + (one,) * (len(a) - len(b)))
 
@@ -188,11 +182,8 @@ def safe_div(a: IntLike, b: IntLike) -> Leaf:
     if equal(d, 0):
         raise RangeError(f"safe_div({x}, {d})", "a divisor that is not 0", "leave out what is empty")
     if not require("divides", d, x, lambda: f"safe_div({x}, {d})"):
-        raise DivisibilityError(
-            f"safe_div({x}, {d}): there is a remainder",
-            f"{d} divides {x}",
-            f"use ceil_div({x}, {d}), or pad to round_up({x}, {d})",
-        )
+        what = f"safe_div({x}, {d}): there is a remainder"
+        raise DivisibilityError(what, f"{d} divides {x}", f"use ceil_div({x}, {d}), or pad to round_up({x}, {d})")
     return x // d
 
 

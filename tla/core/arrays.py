@@ -123,11 +123,8 @@ def computed(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
         return operation(_literal(a, b), _literal(b, a))
     except TypeError:
         given = f"{operation.__name__} of a {type(a).__name__} and a {type(b).__name__}"
-        raise LeafTypeError(
-            given,
-            "integers, or arrays and tracers of integers",
-            "give values to the sizes that are not known: .at(M=128)",
-        ) from None
+        expected = "integers, or arrays and tracers of integers"
+        raise LeafTypeError(given, expected, "give values to the sizes that are not known: .at(M=128)") from None
 
 
 def _literal(n: Any, x: Any) -> Any:

@@ -29,18 +29,35 @@ if TYPE_CHECKING:
 _0, _1, _MINUS = Int[0](), Int[1](), Int[-1]()
 
 
-class Basis(Value):
+class _Sums:
+    """The sums and differences of coordinates, mode by mode."""
+
+    __slots__ = ()
+
+    def __add__(self, other: IntTree) -> Any:
+        return _sum(self, other)
+
+    def __radd__(self, other: IntTree) -> Any:
+        return _sum(other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return _sum(self, _negative(other))
+
+    def __rsub__(self, other: IntTree) -> Any:
+        return _sum(other, _negative(self))
+
+
+class Basis(_Sums, Value):
     """The base of the strides that coordinates have: one basis element times an integer, or a sum of several."""
 
     __slots__ = ()
     __array_ufunc__ = None  # an array times an element is an element whose value is the array
-
     if TYPE_CHECKING:  # what a kind has to have
 
         @property
         def terms(self) -> tuple[ScaledBasis, ...]: ...
         def each(self, f: Callable[[Any], Any]) -> Basis: ...
-        def __add__(self, other: IntTree) -> Any: ...
+        def __neg__(self) -> Basis: ...
 
 
 class ScaledBasis(Basis):
@@ -80,18 +97,6 @@ class ScaledBasis(Basis):
 
     def __abs__(self) -> ScaledBasis:
         return _element(abs(self.value), self.path)
-
-    def __add__(self, other: IntTree) -> Any:
-        return _sum(self, other)
-
-    def __radd__(self, other: IntTree) -> IntTree:
-        return _sum(other, self)
-
-    def __sub__(self, other: Any) -> IntTree:
-        return _sum(self, _negative(other))
-
-    def __rsub__(self, other: IntTree) -> IntTree:
-        return _sum(other, -self)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, tuple):  # 5@0 is the coordinate (5)
@@ -162,22 +167,13 @@ class BasisSum(Basis):
     def __abs__(self) -> BasisSum:
         return self.each(abs)
 
-    def __add__(self, other: IntTree) -> Any:
-        return _sum(self, other)
-
-    def __radd__(self, other: IntTree) -> IntTree:
-        return _sum(other, self)
-
     def each(self, f: Callable[[Any], Any]) -> BasisSum:
         """The sum with f of the value of each element."""
         return new_value(BasisSum, _terms=tuple(term.each(f) for term in self.terms))
 
     def __int__(self) -> int:
-        raise LeafTypeError(
-            f"the stride {self}, along several modes,",
-            "an integer",
-            "give a layout of offsets, or of one mode for each stride",
-        )
+        what = f"the stride {self}, along several modes,"
+        raise LeafTypeError(what, "an integer", "give a layout of offsets, or of one mode for each stride")
 
     def __eq__(self, other: object) -> bool:
         return self.terms == other.terms if isinstance(other, BasisSum) else bool(as_coordinate(self) == other)
@@ -276,7 +272,7 @@ class _Elements:
 E = _Elements()
 
 
-class ArithmeticTuple(IntTuple):
+class ArithmeticTuple(_Sums, IntTuple):
     """A coordinate that computes: + and - go mode by mode, * by an integer.
 
     Where one coordinate has fewer modes than the other, it counts as 0 in the rest.
@@ -294,20 +290,8 @@ class ArithmeticTuple(IntTuple):
     def __new__(cls, *modes: Any) -> ArithmeticTuple:
         return as_tuple(cls, modes, coord_leaf)
 
-    def __add__(self, other: IntTree) -> Any:
-        return _sum(self, other)
-
-    def __radd__(self, other: IntTree) -> Any:
-        return _sum(other, self)
-
     def __neg__(self) -> ArithmeticTuple:
         return self * _MINUS
-
-    def __sub__(self, other: Any) -> IntTree:
-        return _sum(self, _negative(other))
-
-    def __rsub__(self, other: IntTree) -> IntTree:
-        return _sum(other, -self)
 
     def __mul__(self, n: IntLike) -> ArithmeticTuple:
         n = _factor(n)
@@ -318,13 +302,9 @@ class ArithmeticTuple(IntTuple):
 
 def _negative(x: object) -> IntTree:
     """-x of a coordinate: of an element, a tuple or an integer."""
-    return (
-        -x
-        if isinstance(x, ScaledBasis)
-        else -ArithmeticTuple(*x)
-        if isinstance(x, tuple)
-        else times(coord_leaf(x), _MINUS)
-    )
+    if isinstance(x, tuple) and not isinstance(x, ArithmeticTuple):
+        x = ArithmeticTuple(*x)
+    return -x if isinstance(x, (Basis, ArithmeticTuple)) else times(coord_leaf(x), _MINUS)
 
 
 def _coordinate(modes: Any) -> ArithmeticTuple:
@@ -358,11 +338,8 @@ def in_shape(x: object, shape: IntTupleLike) -> Any:
         return x
     coord = as_coordinate(x)
     if not isinstance(shape, tuple) or len(coord) > len(shape):
-        raise RankError(
-            f"the coordinate {shown(x)} of the shape {shown(shape)}",
-            "modes that the shape has",
-            "use basis elements of these",
-        )
+        what = f"the coordinate {shown(x)} of the shape {shown(shape)}"
+        raise RankError(what, "modes that the shape has", "use basis elements of these")
     return _coordinate(in_shape(c, s) for c, s in zip_longest(coord, shape, fillvalue=_0))
 
 
@@ -429,15 +406,21 @@ def MakeBasisLike(shape: IntTupleLike) -> IntTree:
     Source: CuTe `make_basis_like`.
     """
     shape = as_int_tuple(shape)
-    return like(shape, (E[path] for path in _paths(shape))) if isinstance(shape, tuple) else _1
+    return like(shape, (E[path] for path in paths(shape))) if isinstance(shape, tuple) else _1
 
 
-def _paths(shape: IntTupleLike, path: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
+def paths(shape: IntTupleLike, path: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
+    """The path of each integer of a shape, in their order."""
     if isinstance(shape, tuple):
         for i, mode in enumerate(shape):
-            yield from _paths(mode, (*path, i))
+            yield from paths(mode, (*path, i))
     else:
         yield path
+
+
+def steps_of(d: IntLike) -> list[tuple[tuple[int, ...], Any]]:
+    """The modes that a stride goes along, and how far in each: of offsets one, ()."""
+    return [(term.path, term.value) for term in d.terms] if isinstance(d, Basis) else [((), d)]
 
 
 class Encoding:

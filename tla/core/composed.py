@@ -61,42 +61,27 @@ class ComposedLayout(AnyLayout):
         if isinstance(outer, ComposedLayout):
             return cls(outer.outer, outer.offset, cls(outer.inner, offset, inner))
         if not isinstance(outer, (Swizzle, CoordSwizzle, Layout)):
-            raise LeafTypeError(
-                f"a ComposedLayout with a {type(outer).__name__} outside",
-                "a Swizzle or a layout",
-                "write Swizzle[3, 4, 3]() for the outer part",
-            )
+            what = f"a ComposedLayout with a {type(outer).__name__} outside"
+            raise LeafTypeError(what, "a Swizzle or a layout", "write Swizzle[3, 4, 3]() for the outer part")
         offset = ArithmeticTuple(*offset) if isinstance(offset, tuple) else leaf(offset)
         coordinates = gives_coordinates(inner)
         if coordinates and is_int(offset) and equal(offset, 0):
             offset = _0  # the zero of coordinates: no integer that could vary
         if isinstance(offset, tuple) and not coordinates:
-            raise LeafTypeError(
-                f"the coordinate {shown(offset)} as offset of {shown(inner)}",
-                "an integer",
-                "give the number that is added to inner's offsets",
-            )
+            what = f"the coordinate {shown(offset)} as offset of {shown(inner)}"
+            raise LeafTypeError(what, "an integer", "give the number that is added to inner's offsets")
         parts, last = 3, inner
         while isinstance(last, ComposedLayout):
             parts, last = parts + 2, last.inner
         if parts > MAX_PARTS:
-            raise RankError(
-                f"a ComposedLayout of {parts} parts",
-                f"at most {MAX_PARTS}",
-                "put some of them together first: composition(a, b)",
-            )
+            what = f"a ComposedLayout of {parts} parts"
+            raise RankError(what, f"at most {MAX_PARTS}", "put some of them together first: composition(a, b)")
         if isinstance(outer, Swizzle) and (not is_int(offset) or coordinates):
-            raise LeafTypeError(
-                f"{outer} o {shown(offset)} o {shown(inner)}",
-                "integers to swizzle",
-                "put a layout that maps coordinates to offsets in between",
-            )
+            what = f"{outer} o {shown(offset)} o {shown(inner)}"
+            raise LeafTypeError(what, "integers to swizzle", "put a layout that maps coordinates to offsets in between")
         if isinstance(outer, CoordSwizzle) and not coordinates:
-            raise LeafTypeError(
-                f"{outer} o {shown(offset)} o {shown(inner)}",
-                "coordinates to swizzle",
-                "write Swizzle[3, 4, 3] for offsets",
-            )
+            what = f"{outer} o {shown(offset)} o {shown(inner)}"
+            raise LeafTypeError(what, "coordinates to swizzle", "write Swizzle[3, 4, 3] for offsets")
         if isinstance(outer, (Swizzle, CoordSwizzle)) and outer.bits == 0 and is_constant(0, offset):
             return inner
         return new_value(cls, outer=outer, offset=offset, inner=inner)
@@ -197,10 +182,8 @@ def values_between(layout: Any, offset: Any = _0) -> tuple[int, int] | None:
         elif isinstance(layout.outer, CoordSwizzle):
             ends = None
         elif ends:
-            ends = (
-                -1 << max(-ends[0], layout.outer.changes).bit_length() if ends[0] < 0 else 0,
-                (1 << max(ends[1], layout.outer.changes).bit_length()) - 1,
-            )
+            low, high = (max(n, layout.outer.changes).bit_length() for n in (-ends[0], ends[1]))
+            ends = -1 << low if ends[0] < 0 else 0, (1 << high) - 1
     return ends and (min(0, ends[0], ends[0] + offset), max(0, ends[1], ends[1] + offset))
 
 

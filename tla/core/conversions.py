@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .arrays import INT64_MAX, INT64_MIN, computed, dtype_of, range_of, require_held
-from .basis import Basis, BasisSum, as_coordinate, in_shape
+from .basis import BasisSum, as_coordinate, in_shape, steps_of
 from .coord import Coord, CoordLike, Offset, as_coord, no_coordinate
 from .digits import merged_leaves
 from .errors import RangeError, RankError
@@ -130,11 +130,8 @@ def crd2crd(coord: CoordLike, src_shape: IntTupleLike, dst_shape: IntTupleLike) 
 def _crd2crd(coord: IntTree, src: IntTree, dst: IntTree) -> IntTree:
     if isinstance(coord, tuple) and isinstance(src, tuple) and isinstance(dst, tuple):
         if not len(coord) == len(src) == len(dst):
-            raise RankError(
-                f"crd2crd: {shown(coord)} of {shown(src)} to {shown(dst)}",
-                "equal ranks",
-                "go through crd2idx and idx2crd",
-            )
+            what = f"crd2crd: {shown(coord)} of {shown(src)} to {shown(dst)}"
+            raise RankError(what, "equal ranks", "go through crd2idx and idx2crd")
         return tuple.__new__(Coord, map(_crd2crd, coord, src, dst))
     return _split(crd2idx(coord, src), dst)
 
@@ -190,7 +187,7 @@ def offset_range(shape: IntTupleLike, stride: IntTupleLike) -> tuple[int, int] |
     highs: dict[Any, int] = {}
     for s, d in zip(leaves(shape), leaves(stride)):
         n = known(s)
-        for path, value in ((t.path, t.value) for t in d.terms) if isinstance(d, Basis) else (((), d),):
+        for path, value in steps_of(d):
             step = known(value)
             if n is None or step is None:
                 return None
@@ -298,11 +295,8 @@ def _split_by(index: object, shape: IntTree, stride: IntTree) -> IntTree:
 def _fitting(coord: tuple[Any, ...], shape: IntTupleLike) -> tuple[Any, ...]:
     """The modes of a shape for the modes of a coordinate; RankError if these do not fit."""
     if not isinstance(shape, tuple):
-        raise RankError(
-            f"coordinate {shown(coord)} for the extent {shape}",
-            "an integer",
-            "nest the coordinate no deeper than the shape",
-        )
+        what = f"coordinate {shown(coord)} for the extent {shape}"
+        raise RankError(what, "an integer", "nest the coordinate no deeper than the shape")
     if len(coord) != len(shape):
         what = f"coordinate {shown(coord)} has {len(coord)} modes and the shape {shown(shape)} has {len(shape)}"
         raise RankError(what, f"{len(shape)} of them, or one integer for all", "give one coordinate per mode")
@@ -361,9 +355,6 @@ def _offsets_of_arrays(np: Any, coord: CoordLike, shape: IntTupleLike, stride: I
         return _offset_in(tracers, coord, shape, stride)  # coordinates, tracers and symbols compute by themselves
     offsets = np.asarray(_offset(coord, shape, stride))
     if offsets.dtype != np.int64 and offsets.size and not INT64_MIN <= offsets.min() <= offsets.max() <= INT64_MAX:
-        raise RangeError(
-            f"offsets up to {offsets.max()} of {shown(shape)}:{shown(stride)}",
-            "offsets that fit in 64 bits",
-            "take a tile of it, or use smaller strides",
-        )
+        what = f"offsets up to {offsets.max()} of {shown(shape)}:{shown(stride)}"
+        raise RangeError(what, "offsets that fit in 64 bits", "take a tile of it, or use smaller strides")
     return np.array(np.broadcast_to(offsets, out_shape), np.int64)[()]

@@ -13,7 +13,7 @@ from .basis import Basis
 from .composed import ComposedLayout
 from .errors import LeafTypeError
 from .int_tuple import IntTuple, Underscore
-from .ints import as_static, is_leaf, leaf
+from .ints import as_static, is_leaf, leaf, plain
 from .kinds import layout_fix
 from .layout import Layout
 from .plain_ints import as_written, plain_ints
@@ -100,6 +100,4 @@ def dynamic(x: object = _NOTHING) -> Any:
 
     Raises LeafTypeError for what has no integers. Source: ours.
     """
-    return (
-        plain_ints(False) if x is _NOTHING else each_leaf("dynamic", x, lambda n: int(n) if isinstance(n, int) else n)
-    )
+    return plain_ints(False) if x is _NOTHING else each_leaf("dynamic", x, plain)

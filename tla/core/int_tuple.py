@@ -219,11 +219,8 @@ class Bracketed(Operation, Generic[F]):
     def __getitem__(self, arguments: int | tuple[int, ...]) -> F:
         given = tuple(map(leaf, arguments if isinstance(arguments, tuple) else (arguments,)))
         if self._count and len(given) != self._count:
-            raise RankError(
-                f"{self.__name__}{[int(i) for i in given]}",
-                f"{self._count} integers in brackets",
-                f"write {self._form}(x)",
-            )
+            what = f"{self.__name__}{[int(i) for i in given]}"
+            raise RankError(what, f"{self._count} integers in brackets", f"write {self._form}(x)")
         bound = self._make(*given)
 
         def of_any_kind(x: object, *more: object) -> Any:
@@ -233,11 +230,8 @@ class Bracketed(Operation, Generic[F]):
         return cast(F, of_any_kind)
 
     def __call__(self, *arguments: Any) -> Any:
-        raise LeafTypeError(
-            f"{self.__name__} without brackets",
-            "what C++ has in <> in square brackets",
-            f"write {self.__name__}[...](layout)",
-        )
+        what = f"{self.__name__} without brackets"
+        raise LeafTypeError(what, "what C++ has in <> in square brackets", f"write {self.__name__}[...](layout)")
 
 
 def mode(x: Any, i: int) -> Any:

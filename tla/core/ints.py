@@ -102,11 +102,8 @@ def _meets(name: str, a: Int, b: object) -> LeafTypeError:
 
 
 def _no_true_division(self: Int, other: object) -> Any:
-    raise LeafTypeError(
-        f"{int(self)} and {other!r}: no true division of layout integers",
-        "an integer division",
-        "use // for the quotient rounded down",
-    )
+    what = f"{int(self)} and {other!r}: no true division of layout integers"
+    raise LeafTypeError(what, "an integer division", "use // for the quotient rounded down")
 
 
 class _IntMeta(type):
@@ -258,13 +255,8 @@ def _static(n: int) -> Int:
 def static_literal(name: str) -> Int | None:
     """The static integer that the name `_4`, `_128`, ... stands for; None for any other name."""
     digits = name[1:]
-    plain = (
-        name[:1] == "_"
-        and digits.isdecimal()
-        and digits.isascii()
-        and (digits == "0" or digits[0] != "0")
-        and len(digits) < 20
-    )
+    is_number = name[:1] == "_" and digits.isdecimal() and digits.isascii() and len(digits) < 20
+    plain = is_number and (digits == "0" or digits[0] != "0")
     return static(int(digits)) if plain and int(digits) <= INT64_MAX else None
 
 

@@ -94,11 +94,8 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
 
     def __init__(self, shape: IntTree, stride: IntTree = None, origin_shape: Any = None) -> None:
         if stride is None:
-            raise LeafTypeError(
-                f"Layout of {shown(shape)} without a stride",
-                "a shape and its stride",
-                "write MakeLayout for the compact one",
-            )
+            what = f"Layout of {shown(shape)} without a stride"
+            raise LeafTypeError(what, "a shape and its stride", "write MakeLayout for the compact one")
         plain: list[tuple[int, int]] = []
         made = _static_pair(shape, stride, plain) if isinstance(shape, tuple) else None
         shape, stride = made or _checked_pair(shape, stride)
@@ -147,21 +144,15 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
         ):
             return total
         if not coord and self.shape != ():
-            raise LeafTypeError(
-                f"the layout {self} called without a coordinate",
-                "a coordinate",
-                "give one; or write t.layout, without (), for a tensor's layout",
-            )
+            what = f"the layout {self} called without a coordinate"
+            raise LeafTypeError(what, "a coordinate", "give one; or write t.layout, without (), for a tensor's layout")
         return offset_of(at, self.shape, self.stride)
 
     def __getitem__(self, i: int) -> Layout:
         """Mode i as a layout, with what of it is valid."""
         if not isinstance(i, int):
-            raise LeafTypeError(
-                f"mode {shown(i)} of a layout",
-                "one integer",
-                "write get[0, 1](layout) for a path, slice_((_, 0), layout) for a slice",
-            )
+            fix = "write get[0, 1](layout) for a path, slice_((_, 0), layout) for a slice"
+            raise LeafTypeError(f"mode {shown(i)} of a layout", "one integer", fix)
         mode(self.shape, leaf(i))
         if not isinstance(self.shape, tuple):
             return self
@@ -176,11 +167,9 @@ class Layout(AnyLayout, metaclass=_LayoutMeta):
 
     def flatten(self) -> Layout:
         """The layout that `flatten(layout)` gives."""
-        return (
-            unchecked_layout(flatten(self.shape), flatten(self.stride))
-            if self._valid is ALL
-            else carried(flatten, self)
-        )
+        if self._valid is not ALL:
+            return carried(flatten, self)
+        return unchecked_layout(flatten(self.shape), flatten(self.stride))
 
     def unflatten(self, profile: IntTupleLike) -> Layout:
         """The layout that `unflatten(layout, profile)` gives."""
@@ -513,18 +502,13 @@ def _as_valid(shape: IntTupleLike, origin_shape: IntTupleLike) -> Valid:
     given, whole = as_int_tuple(origin_shape), whole_of(shape)
     origin = tuple.__new__(Shape, modes_of(given))
     if len(origin) != len(whole) or any(isinstance(o, tuple) for o in origin):
-        raise RankError(
-            f"origin_shape {shown(origin)} of {shown(shape)}",
-            f"{len(whole)} integers, one per top-level mode",
-            "give one integer for a nested mode too",
-        )
+        what = f"origin_shape {shown(origin)} of {shown(shape)}"
+        expected = f"{len(whole)} integers, one per top-level mode"
+        raise RankError(what, expected, "give one integer for a nested mode too")
     for o, n in zip(origin, whole):
         if at_most(o, -1) or at_most(o, n) is False:
-            raise RangeError(
-                f"origin_shape {shown(origin)} of {shown(shape)}: {o} of {n}",
-                "0 up to the extent of its mode",
-                "pad the shape",
-            )
+            what = f"origin_shape {shown(origin)} of {shown(shape)}: {o} of {n}"
+            raise RangeError(what, "0 up to the extent of its mode", "pad the shape")
     return _kept(shape, origin)
 
 

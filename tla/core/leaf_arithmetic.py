@@ -58,11 +58,9 @@ def _combined(operation: Callable[[Any, Any], Any], a: object, b: object) -> Lea
 def _operand(x: object) -> Any:
     """x, unless it is no integer and nothing that computes like one: a text, a tuple, None. A numpy integer
     as an int."""
-    return (
-        leaf(x)
-        if not is_leaf(x) and (isinstance(x, (numbers.Number, tuple, list)) or is_no_integer(x) or x is None)
-        else x
-    )
+    if is_leaf(x):
+        return x
+    return leaf(x) if isinstance(x, (numbers.Number, tuple, list)) or is_no_integer(x) or x is None else x
 
 
 def times(x: Leaf, d: Leaf) -> Leaf:

@@ -74,11 +74,8 @@ def MakeLayout(shape: Any, stride: Any = LayoutLeft, origin_shape: Any = None, *
         if type(shape).__module__ in ("builtins", "numpy") and not isinstance(shape, str):
             leaf(shape)  # which says what a shape is of
         if stride is not LayoutLeft or origin_shape is not None or more:
-            raise LeafTypeError(
-                f"MakeLayout of a {type(shape).__name__} and more",
-                "it alone, or a shape",
-                "use compose to put them together",
-            )
+            what = f"MakeLayout of a {type(shape).__name__} and more"
+            raise LeafTypeError(what, "it alone, or a shape", "use compose to put them together")
         whole = own(MakeLayout, shape) or functools.partial(refuse_kind, "MakeLayout")
         return cast(Layout, whole(shape))
     if isinstance(stride, _Order):
@@ -96,11 +93,8 @@ def _concatenated(modes: list[Any]) -> Layout:
         return cast(Layout, found(*modes))
     for m in modes:
         if not isinstance(m, Layout):
-            raise LeafTypeError(
-                f"MakeLayout of layouts and of {shown(m)}",
-                "layouts only, or a shape with its stride",
-                "make a layout of it first",
-            )
+            what = f"MakeLayout of layouts and of {shown(m)}"
+            raise LeafTypeError(what, "layouts only, or a shape with its stride", "make a layout of it first")
     return join(modes)
 
 

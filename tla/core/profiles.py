@@ -50,11 +50,8 @@ def unflatten(flat: object, profile: IntTupleLike) -> Any:
         return flat.unflatten(profile)
     values, profile = tuple(leaves(as_int_tuple(flat))), as_int_tuple(profile)
     if len(values) != (n := sum(1 for _ in leaves(profile))):
-        raise RankError(
-            f"unflatten: {len(values)} leaves of {shown(flat)} for {n} of {shown(profile)}",
-            f"{n} leaves",
-            "give one for each integer of the profile",
-        )
+        what = f"unflatten: {len(values)} leaves of {shown(flat)} for {n} of {shown(profile)}"
+        raise RankError(what, f"{n} leaves", "give one for each integer of the profile")
     return like(profile, iter(values))
 
 
@@ -66,11 +63,8 @@ def why_not_congruent(a: IntTree, b: IntTree) -> Reason | None:
     if not isinstance(a, tuple):
         return None
     if len(a) != len(b):
-        return Reason(
-            f"{shown(a)} has {len(a)} modes and {shown(b)} has {len(b)}",
-            "the same nesting",
-            "give each mode its counterpart",
-        )
+        what = f"{shown(a)} has {len(a)} modes and {shown(b)} has {len(b)}"
+        return Reason(what, "the same nesting", "give each mode its counterpart")
     return next((why for pair in zip(a, b) if (why := why_not_congruent(*pair))), None)
 
 
@@ -140,11 +134,9 @@ def _refines(a: IntLike, b: IntLike, holds: Callable[[Any, Any], bool | None], o
     """Whether b refines the nesting of a, and holds(n, size of b there) at each integer n of a; if not, why."""
     if not isinstance(a, tuple):
         answer = holds(a, product(b))
-        return (
-            answer
-            if answer is not False
-            else Reason(f"{a} {otherwise} {shown(b)}", "sizes that fit", f"use {product(b)} for {a}")
-        )
+        if answer is not False:
+            return answer
+        return Reason(f"{a} {otherwise} {shown(b)}", "sizes that fit", f"use {product(b)} for {a}")
     if not isinstance(b, tuple) or len(a) != len(b):
         return Reason(
             f"{shown(b)} has not the {len(a)} modes of {shown(a)}", "a nesting that refines the first", "group modes"

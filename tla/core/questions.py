@@ -81,6 +81,12 @@ def asking_nothing_new() -> Iterator[None]:
         NOTHING_NEW.reset(token)
 
 
+def no_elements(where: str) -> RangeError:
+    """The refusal of a layout with a dynamic extent of 0."""
+    what = f"{where}: a dynamic extent of 0"
+    return RangeError(what, "extents of 1 or more, or a static 0", "leave out what is empty")
+
+
 def require_positive(where: str, n: IntLike) -> None:
     """RangeError if n is known to be 0 or less."""
     if at_most(n, 0):

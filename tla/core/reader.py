@@ -176,11 +176,8 @@ class Reader:
     def deeper(self) -> int:
         """The depth inside of one bracket more, if that may be."""
         if self.depth >= self.max_depth:
-            self.fail(
-                f"more than {self.max_depth} levels of brackets",
-                f"at most {self.max_depth}",
-                "give the parts one by one",
-            )
+            what = f"more than {self.max_depth} levels of brackets"
+            self.fail(what, f"at most {self.max_depth}", "give the parts one by one")
         return self.depth + 1
 
     def part_from(self, at: int, read: Callable[[], R]) -> R:

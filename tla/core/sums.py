@@ -120,9 +120,6 @@ def finite(what: str, found: npt.NDArray[Any], *given: Any) -> npt.NDArray[Any]:
     import numpy as np
 
     if found.dtype.kind in "fc" and not np.isfinite(found).all() and all(np.isfinite(x).all() for x in given):
-        raise RangeError(
-            f"{what}: a sum that {found.dtype} does not hold",
-            "finite sums of finite numbers",
-            "use a wider element type",
-        )
+        expected = "finite sums of finite numbers"
+        raise RangeError(f"{what}: a sum that {found.dtype} does not hold", expected, "use a wider element type")
     return found

@@ -132,11 +132,9 @@ def make_swizzle(bits: int, base: int, shift: int) -> Swizzle:
     if bits < 0 or base < 0:
         raise RangeError(what, "bits and base of 0 or more", "use 0 or more for these; only the shift may be negative")
     if abs(shift) < bits:
-        raise RangeError(
-            f"{what}: its {bits} bits and those {abs(shift)} places on overlap",
-            f"a shift of {bits} or more",
-            f"use the shift {bits}",
-        )
+        expected = f"a shift of {bits} or more"
+        fix = f"use the shift {bits}"
+        raise RangeError(f"{what}: its {bits} bits and those {abs(shift)} places on overlap", expected, fix)
     if bits + base + abs(shift) > 62:
         raise RangeError(what, "at most 62 bits in all", "use smaller numbers")
     return new_value(Swizzle, bits=bits, base=base, shift=shift)
@@ -202,21 +200,15 @@ class _CoordSwizzleMeta(type):
         given = arguments if isinstance(arguments, tuple) else (arguments,)
         if len(given) != 5:
             fix = "write CoordSwizzle[3, 0, 1, 0, 2]"
-            raise RankError(
-                f"CoordSwizzle of {len(given)} parts",
-                "five: bits, base and mode of the row, base and mode of the column",
-                fix,
-            )
+            what = f"CoordSwizzle of {len(given)} parts"
+            raise RankError(what, "five: bits, base and mode of the row, base and mode of the column", fix)
         bits, row_base, row, col_base, col = given
         value = make_coord_swizzle(int(leaf(bits)), int(leaf(row_base)), _path(row), int(leaf(col_base)), _path(col))
         return Static(value, repr(value)[:-2])  # type: ignore[return-value]
 
     def __call__(cls, *arguments: Any) -> Any:
-        raise LeafTypeError(
-            f"CoordSwizzle{arguments!r}",
-            "the numbers in square brackets",
-            "write CoordSwizzle[3, 0, 1, 0, 2]() for the value",
-        )
+        what = f"CoordSwizzle{arguments!r}"
+        raise LeafTypeError(what, "the numbers in square brackets", "write CoordSwizzle[3, 0, 1, 0, 2]() for the value")
 
 
 def _path(modes: object) -> tuple[int, ...]:
@@ -283,19 +275,13 @@ class CoordSwizzle(Value, metaclass=_CoordSwizzleMeta):
         for i in path:
             if not isinstance(found, tuple):
                 if not is_constant(0, found):
-                    raise RankError(
-                        f"{self} of {shown(place)}: mode {list(path)}",
-                        "an integer there",
-                        "nest the coordinate as its modes say",
-                    )
+                    what = f"{self} of {shown(place)}: mode {list(path)}"
+                    raise RankError(what, "an integer there", "nest the coordinate as its modes say")
                 return _0
             found = found[i] if i < len(found) else _0
         if isinstance(found, tuple):
-            raise RankError(
-                f"{self} of {shown(place)}: mode {list(path)} is a tuple",
-                "an integer there",
-                "name a mode inside of it",
-            )
+            what = f"{self} of {shown(place)}: mode {list(path)} is a tuple"
+            raise RankError(what, "an integer there", "name a mode inside of it")
         return found
 
     def __eq__(self, other: object) -> bool:
@@ -331,11 +317,8 @@ def make_coord_swizzle(
     if bits + max(row_base, col_base) > 62 or max(*row, *col, 0, 0) >= 2**16 or max(len(row), len(col)) > 64:
         raise RangeError(what, "at most 62 bits, and modes from 0 to 65535", "use smaller numbers")
     if bits and row[: len(col)] == col[: len(row)]:
-        raise RangeError(
-            f"{what}: it reads what it changes",
-            "a row and a column that are two modes",
-            "write Swizzle[bits, base, shift] for one mode",
-        )
+        expected = "a row and a column that are two modes"
+        raise RangeError(f"{what}: it reads what it changes", expected, "write Swizzle[bits, base, shift] for one mode")
     return new_value(CoordSwizzle, bits=bits, row_base=row_base, row=row, col_base=col_base, col=col)
 
 

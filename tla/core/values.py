@@ -219,11 +219,8 @@ def _require_real(what: str, values: npt.NDArray[Any], kind: object, numbers: Fo
             ends = values.min(), values.max()
         exact = [_exact(x, kind) for x in ends]
     if lost := [end for end, x in zip(ends, exact) if not numbers.rounds(x, x)]:
-        given = (
-            f"integers from {ends[0]} to {ends[1]}"
-            if numbers.kind == "integer" and ends[0] != ends[1]
-            else f"{lost[-1]} as {kind}"
-        )
+        several = numbers.kind == "integer" and ends[0] != ends[1]
+        given = f"integers from {ends[0]} to {ends[1]}" if several else f"{lost[-1]} as {kind}"
         raise RangeError(f"{what}: {given}", numbers.text, "use a wider element type")
 
 

@@ -92,9 +92,8 @@ class AxeReader(PeerReader):
         if len(boxes) > 2:
             self.fail("several replicas", "one R[...]", "write them as one, R[(2,4):(1@a,2@a)]")
         named = {*names} - {"m"}
-        made = [
-            Layout(*(tuple(self.along(x, names, bool(named)) for x in side) for side in zip(*box))) for box in boxes
-        ]
+        sides = (zip(*box) for box in boxes)
+        made = [Layout(*(tuple(self.along(x, names, bool(named)) for x in side) for side in two)) for two in sides]
         layout = made[0] if len(made) == 1 else Layout(tuple(x.shape for x in made), tuple(x.stride for x in made))
         if not starts:
             return layout

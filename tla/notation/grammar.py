@@ -98,12 +98,8 @@ class NotationReader(Reader):
         self.advance()
         found = self.listed("<>", self.number_or_modes, "the 5 parts of a coordinate swizzle")
         if [type(x) for x in found] != [int, int, tuple, int, tuple]:
-            self.fail(
-                "a coordinate swizzle of other parts",
-                "3 numbers, and modes after the second and third",
-                "write CS<3,0,[0],0,[1]>",
-                start,
-            )
+            what = "a coordinate swizzle of other parts"
+            self.fail(what, "3 numbers, and modes after the second and third", "write CS<3,0,[0],0,[1]>", start)
         return make_coord_swizzle(*found)
 
     def number_or_modes(self) -> Any:

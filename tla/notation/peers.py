@@ -29,7 +29,7 @@ from ..core.basis import E
 from ..core.int_tuple import IntTuple
 from ..core.ints import Int, IntTree, IntTupleLike, static
 from ..core.kinds import AnyLayout
-from ..core.layout import Layout
+from ..core.layout import Layout, static_layout
 from ..core.reader import Reader, write_nearest
 from ..core.strides import compact_col_major, compact_row_major
 from .grammar import sum_of_elements
@@ -87,11 +87,8 @@ class PeerReader(Reader):
             return self.leaf()
         at = self.at
         modes = self.listed("()", self.tree, "numbers")
-        if (
-            len(modes) == 1
-            and not is_tuple
-            and not self.text[at : self.at].rstrip().removesuffix(")").rstrip().endswith(",")
-        ):
+        alone = self.text[at : self.at].rstrip().removesuffix(")").rstrip()
+        if len(modes) == 1 and not is_tuple and not alone.endswith(","):
             return modes[0]
         return tuple.__new__(IntTuple, modes)
 
@@ -134,32 +131,18 @@ class PeerReader(Reader):
                 self.fail(f"the operation {name[:40]!r}", ", ".join(operations), write_nearest(name, operations), at)
             arguments = self.arguments() if self.token == "(" else None
             if (arguments is None) != (name in ("T", "mT")):
-                self.fail(
-                    f"{name}{'' if arguments is None else '(...)'}",
-                    "T and mT without brackets, all others with them",
-                    at=at,
-                )
+                what = f"{name}{'' if arguments is None else '(...)'}"
+                self.fail(what, "T and mT without brackets, all others with them", at=at)
             try:
                 dims = operation(dims, *(arguments or ()))
             except (_Refused, TypeError, IndexError) as why:
                 reason = str(why) if isinstance(why, _Refused) else f"{name} with these arguments"
-                self.fail(
-                    f"{reason}, of sizes {[_size(d) for d in dims]}",
-                    "dimensions that it has, and sizes that cut them in whole parts",
-                    at=at,
-                )
+                what = f"{reason}, of sizes {[_size(d) for d in dims]}"
+                self.fail(what, "dimensions that it has, and sizes that cut them in whole parts", at=at)
             if len(dims) > MAX_DIMENSIONS:
-                self.fail(
-                    f"an array of {len(dims)} dimensions",
-                    f"at most {MAX_DIMENSIONS}",
-                    "leave out those of extent 1",
-                    at,
-                )
-        modes = [[(s, d) for s, d in reversed(dim) if s != 1] or [(1, 0)] for dim in dims]
-        shape, stride = (
-            [tuple(static(x[k]) for x in m) if len(m) > 1 else static(m[0][k]) for m in modes] for k in (0, 1)
-        )
-        return Layout(tuple(shape), tuple(stride))
+                what = f"an array of {len(dims)} dimensions"
+                self.fail(what, f"at most {MAX_DIMENSIONS}", "leave out those of extent 1", at)
+        return static_layout([[(s, d) for s, d in reversed(dim) if s != 1] for dim in dims])
 
     def elements(self) -> int:
         return self.integer("how many elements", 1)
@@ -178,11 +161,9 @@ class PeerReader(Reader):
         return self.listed("()", self.argument, "integers")
 
     def argument(self) -> int | tuple[int, ...]:
-        return (
-            tuple(self.listed("()", lambda: self.integer("an integer")))
-            if self.token == "("
-            else self.integer("an integer")
-        )
+        if self.token == "(":
+            return tuple(self.listed("()", lambda: self.integer("an integer")))
+        return self.integer("an integer")
 
 
 class _Refused(Exception):
@@ -257,14 +238,9 @@ def _unflattened(dims: list[Digits], at: int, sizes: tuple[int, ...]) -> list[Di
 
 def _strided(dims: list[Digits], sizes: tuple[int, ...], steps: tuple[int, ...]) -> list[Digits]:
     """torch's as_strided, of the arange itself: its strides are those of the storage."""
-    reach = sum((s - 1) * d for s, d in zip(sizes, steps))
-    if (
-        len(sizes) != len(steps)
-        or min(sizes, default=1) < 1
-        or min(steps, default=0) < 0
-        or dims != [[(_size(dims[0]), 1)]]
-        or reach >= _size(dims[0])
-    ):
+    reach, n = sum((s - 1) * d for s, d in zip(sizes, steps)), _size(dims[0])
+    fit = len(sizes) == len(steps) and min(sizes, default=1) >= 1 and min(steps, default=0) >= 0
+    if not fit or dims != [[(n, 1)]] or reach >= n:
         raise _Refused(f"sizes {[*sizes]} and steps {[*steps]}")
     return [[(s, d)] for s, d in zip(sizes, steps)]
 

@@ -8,15 +8,16 @@
             | "ArithTuple" tuple | "counting_iter" "(" leaf ")" | tuple, of a tensor of coordinates
             | "!fly." name "<" [ element "," space "," ] chain [ "," "align" "<" integer ">" ] [ "," swizzle ] ">"
     item    = element | space | "align" "<" integer ">" | swizzle
-    part    = a part of our notation | "[" chain "]" FlyDSL's; brackets change nothing: (A o B) o C is A o (B o C)
-    leaf    = integer { "E" integer } | "?" [ "{" [ "i32" | "i64" ] [ "div" "=" integer ] "}" ] ?: a size that
-            is not known
+    part    = a part of our notation | "[" chain "]"      FlyDSL's; brackets change nothing
+    leaf    = integer { "E" integer } | "?" [ "{" [ "i32" | "i64" ] [ "div" "=" integer ] "}" ]
 
-    Sw<3,4,3>_smem_ptr[16b](0x7f..) o (_8,_64):(_64,_1) a tensor of CuTe: its swizzle is one of bytes; the pointer is
-    left out S<3,3,3> o 0 o (8,64):(64,1) the DSL: a bare number is static there, `?` dynamic
-    !fly.layout<(4,8):(1E0,2E1)> FlyDSL: 1E0E1 is E[0, 1], the outermost mode first; numbers are static ArithTuple(0,4)
-    o (4,5):(_1@0,_1@1) coordinates, and the one that they begin at cute::Layout<cute::tuple<cute::C<4>, int>, ...> a
-    type of C++: int is a size that is not known
+    Sw<3,4,3>_smem_ptr[16b](0x7f..) o (_8,_64):(_64,_1)   a tensor of CuTe: its swizzle is one of bytes
+    S<3,3,3> o 0 o (8,64):(64,1)                          the DSL: a bare number is static there, `?` dynamic
+    !fly.layout<(4,8):(1E0,2E1)>                          FlyDSL: 1E0E1 is E[0, 1]; numbers are static
+    ArithTuple(0,4) o (4,5):(_1@0,_1@1)                   coordinates, and the one that they begin at
+    cute::Layout<cute::tuple<cute::C<4>, int>, ...>       a type of C++: int is a size that is not known
+
+A pointer is left out, and `?` is a size that is not known.
 
 Source: cute::print of CUTLASS (util/print.hpp, pointer.hpp, pointer_swizzle.hpp, arithmetic_tuple.hpp); the printer of
 the CuTe DSL 4.8; lib/Dialect/Fly/IR/FlyAttrDefs.cpp of FlyDSL.
@@ -235,11 +236,9 @@ class PrintedReader(NotationReader):
             return self.coord_swizzle()
         if token in ("ptr", "raw_ptr") and self.text.startswith(("<", "("), self.after):
             self.advance()
-            return (
-                self.enclosed("()", self.raw_pointer)
-                if self.token == "("
-                else self.pointer_to(self.enclosed("<>", self.items))
-            )
+            if self.token == "(":
+                return self.enclosed("()", self.raw_pointer)
+            return self.pointer_to(self.enclosed("<>", self.items))
         if compiled(_POINTER).fullmatch(token):
             return self.pointer()
         if self.take("ArithTuple"):
@@ -286,11 +285,8 @@ class PrintedReader(NotationReader):
         """The next of the sizes that the text does not tell."""
         self.unknown += 1
         if self.unknown > MAX_UNKNOWN:
-            self.fail(
-                f"more than {MAX_UNKNOWN} sizes that the text does not tell",
-                f"{MAX_UNKNOWN} at most",
-                "read a part of it",
-            )
+            what = f"more than {MAX_UNKNOWN} sizes that the text does not tell"
+            self.fail(what, f"{MAX_UNKNOWN} at most", "read a part of it")
         return _Open(f"d{self.unknown - 1}", divisor, path)
 
     def layout(self, shape: Any, stride: Any) -> Layout:
@@ -324,10 +320,8 @@ class PrintedReader(NotationReader):
         where it is 0."""
         if not any(isinstance(x, _Open) or x != 0 for x in _leaves(leaves)):
             return []
-        return [
-            Layout(*_identity(leaves, ())) if type(leaves) is tuple else Layout(Int[1](), Int[1]()),
-            self.made(leaves),
-        ]
+        shape, stride = _identity(leaves, ()) if type(leaves) is tuple else (Int[1](), Int[1]())
+        return [Layout(shape, stride), self.made(leaves)]
 
     # ---------------------------------------------------------------------------------------------- pointers
 
@@ -506,15 +500,8 @@ def _is_number(x: IntLike) -> bool:
     return isinstance(x, (int, _Open))
 
 
-_DYNAMIC = {f"{u}int{n}_t" for u in ("", "u") for n in (8, 16, 32, 64)} | {
-    "int",
-    "unsigned",
-    "signed",
-    "long",
-    "short",
-    "char",
-    "size_t",
-}
+_DYNAMIC = frozenset(("int", "unsigned", "signed", "long", "short", "char", "size_t"))
+_DYNAMIC |= {f"{u}int{n}_t" for u in ("", "u") for n in (8, 16, 32, 64)}
 _CONSTANTS = ("C", "Int", "constant", "integral_constant")
 _TUPLE = _Row(lambda outer, *x: x, 0, 2**20)
 _FLAG = _Row(lambda outer, bits=1: outer.flag(bits), 0, 1, _is_number)

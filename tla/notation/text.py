@@ -10,6 +10,7 @@ from typing import Any
 
 from ..core.cache import compiled
 from ..core.errors import ParseError
+from ..core.ints import IntTupleLike
 from ..core.layout import Layout
 from ..core.on_demand import OnDemand
 from ..core.other_texts import reader_of
@@ -28,7 +29,7 @@ _BEGINS_AXE = r"\s*(?:T\s*\.\s*)?(?:S\s*\[|(?:Tile|Compose)Layout\s*\()"
 
 
 @as_written  # the text tells 4 from _4
-def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
+def parse(text: str, *, origin_shape: IntTupleLike | None = None, symbols: object = None) -> Any:
     """The layout, IntTuple or integer that a text stands for: the inverse of str().
 
     text           `shape:stride`, or an IntTuple, or an integer; `_4` static, `4` dynamic
@@ -90,7 +91,7 @@ def parse(text: str, *, origin_shape: Any = None, symbols: Any = None) -> Any:
     raise ParseError(text, len(text), "an origin_shape, and no layout", "shape:stride", "drop origin_shape")
 
 
-def _with_origin(text: str, value: Any, origin_shape: Any) -> Any:
+def _with_origin(text: str, value: Any, origin_shape: IntTupleLike | None) -> Any:
     """The layout that was read, with this origin_shape if there is one."""
     if origin_shape is None:
         return value
@@ -99,7 +100,7 @@ def _with_origin(text: str, value: Any, origin_shape: Any) -> Any:
     return Layout(value.shape, value.stride, origin_shape)
 
 
-def _printed(text: str, symbols: object, origin_shape: Any) -> Any:
+def _printed(text: str, symbols: object, origin_shape: IntTupleLike | None) -> Any:
     """The value of what others print. What it does not know takes the symbols, in their order, if there are some."""
     given = [*symbols] if isinstance(symbols, (list, tuple)) else [] if symbols is None else [symbols]
     asked = 0

@@ -21,7 +21,7 @@ MAX_BITS = 62
 _FEW = 64
 
 
-def swizzle_between(a: Any, b: Any) -> Swizzle:
+def swizzle_between(a: object, b: object) -> Swizzle:
     """The swizzle that takes the offset of every coordinate in `a` to that in `b`; where several do, the one
     of the fewest bits.
 
@@ -40,11 +40,8 @@ def swizzle_between(a: Any, b: Any) -> Swizzle:
 
     one, other = _table(a), _table(b)
     if one.shape != other.shape:
-        raise RankError(
-            f"swizzle_between of extents {one.shape} and {other.shape}",
-            "the same extents",
-            "give both the same coordinates",
-        )
+        what = f"swizzle_between of extents {one.shape} and {other.shape}"
+        raise RankError(what, "the same extents", "give both the same coordinates")
     if (one == other).all():
         return Swizzle[0, 0, 0]()
     least, most = (int(f(g(one), g(other))) for f, g in ((min, np.min), (max, np.max)))
@@ -59,10 +56,8 @@ def swizzle_between(a: Any, b: Any) -> Swizzle:
         if (swizzle(one.reshape(-1)[few]) == other.reshape(-1)[few]).all() and (swizzle(one) == other).all():
             return swizzle
     where = tuple(int(c) for c in np.unravel_index(int(differ[0]), one.shape))
-    what = (
-        f"no swizzle takes the one layout to the other: {shown(where)} lies at {int(one[where])} and at "
-        f"{int(other[where])}"
-    )
+    places = f"{shown(where)} lies at {int(one[where])} and at {int(other[where])}"
+    what = f"no swizzle takes the one layout to the other: {places}"
     raise RangeError(
         what, "layouts that differ by one swizzle", "write composition(b, right_inverse(static(a))) for the map between"
     )
@@ -80,7 +75,7 @@ def _that_change(changed: int) -> Iterator[Swizzle]:
         yield make_swizzle(bits, low + min(shift, 0), shift)
 
 
-def _table(x: Any) -> Table:
+def _table(x: object) -> Table:
     """A layout's offsets, or a table."""
     layout: Any = x
     given = offsets(layout) if isinstance(x, AnyLayout) else x

@@ -15,8 +15,8 @@ from ..core.errors import RangeError
 from ..core.ints import as_static
 from ..core.layout import Layout
 from ..tensors.offsets import offsets
-from .digits import Digits, digits, least
-from .swizzles import unswizzled
+from .digits import Digits, first_where, least, lines
+from .swizzles import swizzled_digits
 
 if TYPE_CHECKING:
     from .digits import Table
@@ -45,8 +45,7 @@ def layout_in_bounds(table: Table) -> Layout | ComposedLayout:
     for unit in _CUTS:
         cut = tuple(n - n % unit or n for n in box)
         part = inside[tuple(map(slice, cut))]
-        plain = digits(part)
-        found = ((), plain) if isinstance(plain, Digits) else unswizzled(part)
+        found = swizzled_digits(part)
         layout: Any = found and _extended(*found, table.shape, box)
         if layout and (offsets(layout).reshape(table.shape, order="F")[tuple(map(slice, box))] == inside).all():
             return layout  # type: ignore[no-any-return]
@@ -76,20 +75,13 @@ def _extended(swizzles: Any, found: Digits, extents: tuple[int, ...], box: tuple
 def _box(table: Table) -> tuple[int, ...]:
     """The extents of what is inside, from 0 on."""
     inside = table != -1
-    lines = [inside[(0,) * a + (slice(None),) + (0,) * (table.ndim - a - 1)] for a in range(table.ndim)]
-    box = tuple(len(line) if line.all() else int(line.argmin()) for line in lines)
+    box = tuple(len(line) if (line != -1).all() else int((line != -1).argmin()) for line in lines(table))
     wrong = inside.copy()
     wrong[tuple(map(slice, box))] ^= True
     if wrong.any():
-        where, rest = [], int(wrong.T.argmax())
-        for n in table.shape:
-            rest, c = divmod(rest, n)
-            where.append(c)
-        is_inside = "has an offset" if inside[tuple(where)] else "has none"
-        what = (
-            f"a condition that is no box: the axes from 0 are inside up to {_shown(box)}, but {_shown(tuple(where))} "
-            f"{is_inside}"
-        )
+        where = first_where(wrong)
+        there = f"{_shown(where)} {'has an offset' if inside[where] else 'has none'}"
+        what = f"a condition that is no box: the axes from 0 are inside up to {_shown(box)}, but {there}"
         raise RangeError(what, "bounds of each coordinate alone, from 0 on", "take a part of it that is a box")
     return box
 

@@ -32,13 +32,9 @@ class CProgram(CStructs):
         """The whole text."""
         self.returned: list[tuple[str, str]] = []
         self.forms = {c_forms.TEMPLATE: self.templated, c_forms.STRUCT: self.struct, c_forms.USING: self.named_type}
-        self.forms |= {
-            c_forms.LAMBDA: self.last_lambda,
-            c_forms.ENUM: self.enumeration,
-            c_forms.OPERATOR: self.call_operator,
-        }
-        self.forms |= {c_forms.ALIAS: self.named_struct}
-        self.forms.update(dict.fromkeys((c_forms.IGNORED, c_forms.ACCESS), self.passed_over))
+        self.forms |= {c_forms.LAMBDA: self.last_lambda, c_forms.ENUM: self.enumeration}
+        self.forms |= {c_forms.OPERATOR: self.call_operator, c_forms.ALIAS: self.named_struct}
+        self.forms |= dict.fromkeys((c_forms.IGNORED, c_forms.ACCESS), self.passed_over)
         self.frozen = False
         self.reads: set[bool] = set()
         self.kept: frozenset[str] = frozenset()
@@ -89,11 +85,8 @@ class CProgram(CStructs):
         if self.token == "for" and self.loops is not None and not self.guard:
             return self.loop()
         if self.token in ("for", "while", "do", "switch", "goto"):
-            self.fail(
-                f"{self.token!r}",
-                "statements, functions, and loops around one store",
-                "write one pass of it: its variable is a coordinate",
-            )
+            expected = "statements, functions, and loops around one store"
+            self.fail(f"{self.token!r}", expected, "write one pass of it: its variable is a coordinate")
         if self.take(";"):
             return None
         for form, take in self.forms.items():
@@ -146,12 +139,7 @@ class CProgram(CStructs):
         self.go_to(found.end())
         name, kind = found[2], self.declared_kind(found[2], found[1], at)
         if name in self.seen:
-            self.fail(
-                f"{name:.40}, which is a variable of two loops or has another meaning",
-                "one meaning",
-                "give it another name",
-                at,
-            )
+            self.two_meanings(name, at)
         self.free(name, found.start(2))
         self.scope[name] = unique = self.fresh(name)
         self.kept |= {*self.scope.values()}
@@ -167,9 +155,8 @@ class CProgram(CStructs):
         passes = self.tree(Op("*", at), self.tree(Op(f"as {kind or 'int32'}", at), name), step)
         self.steps.append((unique, self.of_kind(kind, self.tree(Op("+", at), start, passes), at)))
         self.loops[name] = at
-        depth, self.depth = self.depth, self.deeper()
-        value, returned = self.statement("}"), len(self.returned)
-        self.depth, self.scope, self.kept = depth, outer, kept
+        value, returned = self.inside(lambda: self.statement("}")), len(self.returned)
+        self.scope, self.kept = outer, kept
         if value is None and not returned:
             self.fail("a loop without an address", "a store, such as smem[i] = x", "write what it stores to", at)
         return value
@@ -215,11 +202,8 @@ class CProgram(CStructs):
             self.fail("a second address", "one store in each pass", "give the loop of each store alone", at)
         if not self.guard:
             if self.token not in ("", "}"):
-                self.fail(
-                    "statements behind a store",
-                    "a loop whose last statement stores",
-                    "give the loop of each store alone",
-                )
+                what = "statements behind a store"
+                self.fail(what, "a loop whose last statement stores", "give the loop of each store alone")
             return value
         self.returned.append((self.guard, self.step(self.fresh("store"), value)))
         return None
@@ -242,11 +226,10 @@ class CProgram(CStructs):
         """Statements in braces: their names end there."""
         outer, value = {**self.scope}, None
         self.expect("{")
-        depth, self.depth = self.depth, self.deeper()
         while self.token != "}" and value is None:
-            value = self.statement("}")
+            value = self.inside(lambda: self.statement("}"))
         self.expect("}")
-        self.scope, self.depth = outer, depth
+        self.scope = outer
         return value
 
     def result(self) -> Tree | Call | None:
@@ -267,19 +250,13 @@ class CProgram(CStructs):
         self.take("constexpr")
         holds = self.step(self.fresh("if"), self.enclosed("()", self.expression))
         self.guard = self.both(outer, holds, at)
-        self.branch()
+        self.inside(lambda: self.statement("}"))
         if self.take("else"):
             self.guard = self.both(outer, self.tree(Op("not", at), holds), at)
-            self.branch()
+            self.inside(lambda: self.statement("}"))
         self.guard = outer
         for guard, _ in self.returned[before:]:
             self.guard = self.both(self.guard, self.tree(Op("not", at), guard), at)
-
-    def branch(self) -> None:
-        """A statement under a condition."""
-        depth, self.depth = self.depth, self.deeper()
-        self.statement("}")
-        self.depth = depth
 
     def both(self, outer: str, condition: Tree, at: int) -> str:
         """The name of two conditions together."""
@@ -334,11 +311,10 @@ class CProgram(CStructs):
         words = found[1].split()
         if after == "(":
             return bool(c_forms.BODY.match(self.text, found.end()))
-        return words[0] != "return" and (
-            after == "="
-            or not {"*", "&"} & {*found[1]}
-            or bool(self.kind(c_forms.QUALIFIERS.sub("", found[1]).strip(" *&\n")))
-        )
+        if words[0] == "return":
+            return False
+        is_plain = after == "=" or not {"*", "&"} & {*found[1]}
+        return is_plain or bool(self.kind(c_forms.QUALIFIERS.sub("", found[1]).strip(" *&\n")))
 
     def declaration(self, found: re.Match[str]) -> None:
         """The declaration of names, each with its value, or of an array or a function."""
@@ -394,19 +370,14 @@ class CProgram(CStructs):
         self.scope[name] = unique
         self.arrays.pop(name, None)
 
-    def of_kind(self, kind: str, value: Tree | Call, at: int) -> Tree | Call:
-        return self.tree(Op(f"as {kind}", at), value) if kind else value
-
     def assignment(self, name: str) -> None:
         """Another value of a name that the text declares."""
         unique, op = self.scope[name], Op(self.token, self.at)
         if unique in self.kept:
-            what = f"{name:.40}, which is carried from one pass of a loop to the next"
-            self.fail(what, "a value of the coordinates", f"write what {name:.40} is in each pass")
+            self.carried(name)
         if self.frozen:
-            self.fail(
-                f"{name:.40} has another value behind a lambda that copied it", "one value", "give it another name"
-            )
+            what = f"{name:.40} has another value behind a lambda that copied it"
+            self.fail(what, "one value", "give it another name")
         self.advance()
         value: Tree | Call = self.value()
         if self.recast_at >= 0:
@@ -446,26 +417,19 @@ class CProgram(CStructs):
         if len({name.rpartition(" ")[0] for name, _ in given}) < len(given):
             self.fail("two parameters of one name", "each name once", "give it another name", at)
         self.go_to(body.end())
-        depth, self.depth = self.depth, self.deeper()
-        value = self.block("}")
+        value = self.inside(lambda: self.block("}"))
         if value is None:
-            self.fail(
-                f"{name:.40}, which returns nothing", "a function that returns an offset", "let it return the index", at
-            )
+            what = f"{name:.40}, which returns nothing"
+            self.fail(what, "a function that returns an offset", "let it return the index", at)
         if len(self.reads) == 2:
-            self.fail(
-                f"{name:.40}, which returns an element here and a value there", "one of them", "return the index", at
-            )
+            what = f"{name:.40}, which returns an element here and a value there"
+            self.fail(what, "one of them", "return the index", at)
         reads = True in self.reads
         kind = "" if "*" in words or reads else self.declared_kind(name, words, at)
         value = self.of_kind(kind, value, at)
-        self.depth = depth
         pointers = frozenset(unique for unique, pointer in given if pointer)
-        steps, (self.scope, self.steps, self.returned, self.guard, self.arrays, self.reads, self.loops) = (
-            tuple(self.steps),
-            outer,
-        )
-        operations = self.operations - operations
+        steps, operations = tuple(self.steps), self.operations - operations
+        self.scope, self.steps, self.returned, self.guard, self.arrays, self.reads, self.loops = outer
         self.routines[name] = Routine(tuple(u for u, _ in given), pointers, template, steps, value, operations, reads)
         self.last = name
         self.expect("}")

@@ -13,7 +13,7 @@ from ..codegen.proofs.reading import Tree
 from . import c_forms
 from .c_text import CExpression, TemplateParameter, qualified
 from .languages import FRACTIONS
-from .reading import Call, Op
+from .reading import Call
 
 
 class StructTemplate(NamedTuple):
@@ -67,12 +67,8 @@ class CStructs(CExpression):
         left = c_forms.QUALIFIERS.sub("", words).strip(" &\n\t")
         kind = self.kind(left)
         if left and not kind:
-            self.fail(
-                f"{name:.40} of the type {left:.40}",
-                "a type of integers",
-                f"write using {left.split()[-1]:.40} = int; before it",
-                at,
-            )
+            what = f"{name:.40} of the type {left:.40}"
+            self.fail(what, "a type of integers", f"write using {left.split()[-1]:.40} = int; before it", at)
         return kind
 
     # ------------------------------------------------------------------------------------------------- bodies
@@ -116,11 +112,9 @@ class CStructs(CExpression):
     def body(self, name: str) -> None:
         """The body of a struct behind its brace, to the one that closes it."""
         scope, routines, arrays = {**self.scope}, {**self.routines}, {**self.arrays}
-        depth, self.depth = self.depth, self.deeper()
         while self.token != "}":
-            if self.statement("}") is not None:
+            if self.inside(lambda: self.statement("}")) is not None:
                 self.unexpected("a constant or a function")
-        self.depth = depth
         self.expect("}")
         self.scope = qualified(name, self.scope, scope)
         self.routines = qualified(name, self.routines, routines)
@@ -168,33 +162,18 @@ class CStructs(CExpression):
 
     def made_of(self, name: str, at: int) -> str:
         """A template of a struct with what it is given: what its members are called by."""
-        template, given = self.structs[name].template, self.template_arguments()
-        if len(given) > len(template):
-            self.fail(
-                f"{len(given)} parameters of the template {name:.40}", f"at most {len(template)}", "leave some out", at
-            )
-        behind, outer = (
-            self.at,
-            (self.scope, self.loops, self.guard, self.last, self.began, self.read_at, self.recast_at),
-        )
+        given = self.values_given(name, self.structs[name].template, self.template_arguments(), at)
+        behind = self.at
+        outer = self.scope, self.loops, self.guard, self.last, self.began, self.read_at, self.recast_at
         self.scope, self.loops, self.guard = {**self.structs[name].scope}, {}, ""
-        for k, parameter in enumerate(template):
-            value = given[k] if k < len(given) else parameter.default
+        for parameter, value in given:
             plain = parameter.name.rpartition(" ")[0]
-            if parameter.name and value is None:
-                what = f"{plain:.40} of the template {name:.40}, which has no value"
-                self.fail(what, "a value for each parameter", f"write {name:.40}<8>", at)
-            if parameter.name and value is not None:
-                self.scope[plain] = unique = self.fresh(plain)
-                self.kinds[unique] = parameter.kind
-                self.steps.append(
-                    (unique, self.tree(Op(f"as {parameter.kind}", at), value) if parameter.kind else value)
-                )
+            self.scope[plain] = unique = self.fresh(plain)
+            self.kinds[unique] = parameter.kind
+            self.steps.append((unique, self.of_kind(parameter.kind, value, at)))
         self.go_to(self.structs[name].body)
         made = self.fresh(name)
-        self.depth = self.deeper()
-        self.body(made)
-        self.depth -= 1
+        self.inside(lambda: self.body(made))
         members = {n: value for n, value in self.scope.items() if n.startswith(f"{made}::")}
         self.scope, self.loops, self.guard, self.last, self.began, self.read_at, self.recast_at = outer
         self.scope = {**self.scope, **members}

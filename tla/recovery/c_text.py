@@ -68,7 +68,7 @@ class CExpression(Address):
         self.pointers: set[str] = set()
         self.parameters: set[str] = set()
         self.recast: set[str] = set()
-        self.bases: set[str] = set()
+
         self.kinds: dict[str, str] = {}
         self.types: dict[str, str] = {}
         self.routines: dict[str, Routine] = {}
@@ -82,6 +82,9 @@ class CExpression(Address):
 
     def kind_called(self, name: str) -> str:
         return self.kind(name)
+
+    def of_kind(self, kind: str, value: Tree | Call, at: int) -> Tree | Call:
+        return self.tree(Op(f"as {kind}", at), value) if kind else value
 
     def operation(self) -> str:
         if self.recast_at >= 0:
@@ -143,22 +146,12 @@ class CExpression(Address):
     def pointer(self, read: Callable[[], Tree], at: int) -> Tree:
         """An address as one of another type: the memory itself, or whole, with nothing added behind it."""
         value = self.based(read())
-        if self.read_at >= 0:
-            self.data(self.text[self.read_at : self.at].partition("[")[0], self.read_at)
+        self.require_unread()
         if isinstance(value, str) and value in self.parameters:
             self.recast.add(value)
         elif not (isinstance(value, str) and value in self.bases):
             self.recast_at = at
         return self.indexed(value)
-
-    def based(self, value: Tree) -> Tree:
-        """An address, the first of its sum being memory if it is a name that the text does not declare."""
-        first = value
-        while isinstance(first, tuple) and first[0] in ("+", "-") and len(first) == 3:
-            first = first[1]
-        if isinstance(first, str) and first in self.seen:
-            self.bases.add(first)
-        return value
 
     def indexed(self, value: Tree) -> Tree:
         """An address and the index behind it."""
@@ -180,11 +173,8 @@ class CExpression(Address):
         at, end, decimal = self.at, self.after, self.token[0] != "0"
         value = super().number()
         assert isinstance(value, int)
-        suffix = (
-            self.next().lower()
-            if self.at == end and re.fullmatch(r"(?i)u?(?:ll?|z)?|(?:ll?|z)u", self.token) and self.token
-            else ""
-        )
+        has_suffix = self.at == end and re.fullmatch(r"(?i)u?(?:ll?|z)?|(?:ll?|z)u", self.token) and self.token
+        suffix = self.next().lower() if has_suffix else ""
         wide, unsigned = bool({*suffix} & {*"lz"}) or value >= 2**32, "u" in suffix
         if unsigned or (not decimal and not wide and value >= 2**31):
             return self.tree(Op("as uint64" if wide else "as uint32", at), value)
@@ -212,11 +202,8 @@ class CExpression(Address):
             return self.called(name, at, self.template_arguments())
         if name in ("Swizzle", "cute::Swizzle") and self.token == "<":
             return self.swizzled(at)
-        if (
-            self.token == "<"
-            and name.split("::")[-1] in ("min", "max")
-            and (found := _TEMPLATE.match(self.text, self.at))
-        ):
+        typed = self.token == "<" and name.split("::")[-1] in ("min", "max")
+        if typed and (found := _TEMPLATE.match(self.text, self.at)):
             return self.typed_call(name, found, at)
         if self.token == "(":
             return self.call(name, at)
@@ -292,12 +279,8 @@ class CExpression(Address):
 
     def element(self, name: str, at: int) -> Tree:
         """An element; strides[0] between other things is a name whose value is given."""
-        found = _FIXED.match(self.text, self.at)
-        if (
-            found
-            and name not in {*self.scope, *self.arrays}
-            and (at != self.began or self.text[found.end() :][:1] not in ("", ")", ";"))
-        ):
+        found = _FIXED.match(self.text, self.at) if name not in {*self.scope, *self.arrays} else None
+        if found and (at != self.began or self.text[found.end() :][:1] not in ("", ")", ";")):
             self.go_to(found.end())
             if self.token != "[":
                 return self.free(f"{name}[{found[1]}]", at)
@@ -312,29 +295,40 @@ class CExpression(Address):
     def template_arguments(self) -> list[Tree]:
         """`<8, true>`; of a type, 0."""
         given: list[Tree] = []
-        depth, self.depth = self.depth, self.deeper()
         self.expect("<")
         while self.token != ">":
             known = (kind_of(self.token) or self.token in SIZES) and self.token not in self.scope
-            given.append(0 if known else self.expression(self.tightest))
+            given.append(0 if known else self.inside(lambda: self.expression(self.tightest)))
             if known:
                 self.advance()
             if not self.take(",") and self.token != ">":
                 self.unexpected("',' or '>'")
-        self.depth = depth
         self.advance()
         return given
+
+    def values_given(
+        self, name: str, template: tuple[TemplateParameter, ...], given: list[Tree], at: int, call: str = ""
+    ) -> list[tuple[TemplateParameter, Tree]]:
+        """The parameters of a template that are integers, with what each is given or is by default. call: what stands
+        behind the template, for errors."""
+        if len(given) > len(template):
+            what = f"{len(given)} parameters of the template {name:.40}"
+            self.fail(what, f"at most {len(template)}", "leave some out", at)
+        found = []
+        for parameter, value in zip(template, [*given, *(t.default for t in template[len(given) :])]):
+            if parameter.name and value is None:
+                what = f"{parameter.name.rpartition(' ')[0]:.40} of the template {name:.40}, which has no value"
+                self.fail(what, "a value for each parameter", f"write {name:.40}<8>{call}", at)
+            if parameter.name and value is not None:
+                found.append((parameter, value))
+        return found
 
     def swizzled(self, at: int) -> Tree:
         """CuTe's `Swizzle<B, M, S>{}(offset)` and `Swizzle<B, M, S>::apply(offset)`."""
         numbers = self.template_arguments()
         if len(numbers) != 3 or not all(isinstance(n, int) and 0 <= n < 31 for n in numbers):
-            self.fail(
-                "a Swizzle of other than three small integers",
-                "Swizzle<B, M, S>",
-                "write it as in Swizzle<3, 4, 3>{}(offset)",
-                at,
-            )
+            what = "a Swizzle of other than three small integers"
+            self.fail(what, "Swizzle<B, M, S>", "write it as in Swizzle<3, 4, 3>{}(offset)", at)
         for token in ("{", "}") if self.token == "{" else ("(", ")") if self.token == "(" else (":", ":", "apply"):
             self.expect(token)
         value = self.enclosed("()", self.expression)
@@ -347,24 +341,10 @@ class CExpression(Address):
         routine = self.routines[name]
         if routine.reads:
             self.data(name, at)
-        if len(template) > len(routine.template):
-            self.fail(
-                f"{len(template)} parameters of the template {name:.40}",
-                f"at most {len(routine.template)}",
-                "leave some out",
-                at,
-            )
-        values = [*template, *(t.default for t in routine.template[len(template) :])]
-        if lacks := [t.name for t, value in zip(routine.template, values) if t.name and value is None]:
-            what = f"{lacks[0].rpartition(' ')[0]:.40} of the template {name:.40}, which has no value"
-            self.fail(what, "a value for each parameter", f"write {name:.40}<8>(...)", at)
+        first = self.values_given(name, routine.template, template, at, "(...)")
         if found := _NONE.match(self.text, self.at):
             self.go_to(found.end())
-        given = [] if found else self.listed("()", self.expression)
-        if len(given) != len(routine.parameters):
-            self.fail(f"{len(given)} arguments of {name:.40}", str(len(routine.parameters)), "give it as many", at)
-        self.operations += routine.operations
-        self.count()
+        given = self.arguments([] if found else self.listed("()", self.expression), len(routine.parameters), name, at)
         for parameter, argument in zip(routine.parameters, given):
             if parameter in routine.pointers:
                 self.based(argument)
@@ -372,9 +352,8 @@ class CExpression(Address):
                 self.recast.add(argument)
             elif parameter in self.recast and argument not in self.bases:
                 self.two_types(at)
-        named = [(t.name, value) for t, value in zip(routine.template, values) if t.name and value is not None]
-        names, first = (*(n for n, _ in named), *routine.parameters), (value for _, value in named)
-        return Call(Op("call", at), names, (*first, *given), routine.steps, routine.value)
+        names = (*(t.name for t, _ in first), *routine.parameters)
+        return self.call_of(routine, names, [*(value for _, value in first), *given], routine.value, at)
 
 
 def qualified(name: str, known: dict[str, T], outer: dict[str, T]) -> dict[str, T]:

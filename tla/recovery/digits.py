@@ -29,6 +29,20 @@ def largest(table: npt.NDArray[Any]) -> int:
     return int(table.max())
 
 
+def lines(table: Table) -> list[Table]:
+    """The offsets along each axis, from the first coordinate on."""
+    return [table[(0,) * a + (slice(None),) + (0,) * (table.ndim - a - 1)] for a in range(table.ndim)]
+
+
+def first_where(holds: npt.NDArray[np.bool_]) -> tuple[int, ...]:
+    """The first coordinate at which something holds, those of the first axes fastest."""
+    where, rest = [], int(holds.T.argmax())
+    for n in holds.shape:
+        rest, c = divmod(rest, n)
+        where.append(c)
+    return tuple(where)
+
+
 class Digits(NamedTuple):
     """An offset, and the extents and strides of each axis, those that are fastest first."""
 
@@ -70,7 +84,7 @@ def digits(table: Table) -> Digits | Counterexample:
     (3) lies at 9: 3 steps of 1 end there, and 3 does not divide 4
     """
     start = int(table.flat[0])
-    alone = [table[(0,) * a + (slice(None),) + (0,) * (table.ndim - a - 1)] - start for a in range(table.ndim)]
+    alone = [line - start for line in lines(table)]
     if (apart := _not_a_sum(table, alone, start)) is not None:
         return apart
     axes = []
@@ -122,14 +136,11 @@ def _broken(table: Table, axis: int, place: int, run: int) -> Counterexample:
 
 
 def _carried(table: Table, axis: int, high: int, low: int) -> Counterexample:
-    return _sum_that_fails(
-        table, _coordinate(table, axis, high), _coordinate(table, axis, low), _coordinate(table, axis, high + low)
-    )
+    return _sum_that_fails(table, *(_coordinate(table, axis, place) for place in (high, low, high + low)))
 
 
 def _not_a_sum(table: Table, alone: list[Table], start: int) -> Counterexample | None:
     """The first coordinate, those of the first axes fastest, whose offset is not the sum of those of its axes."""
-    shape = table.shape
     if table.ndim < 2:
         return None
     total = start
@@ -138,15 +149,10 @@ def _not_a_sum(table: Table, alone: list[Table], start: int) -> Counterexample |
     wrong = table != total
     if not wrong.any():
         return None
-    flat = int(wrong.T.argmax())
-    where = []
-    for n in shape:
-        flat, c = divmod(flat, n)
-        where.append(c)
+    where = first_where(wrong)
     last = max(a for a, c in enumerate(where) if c)
-    one, other = [*where], [0] * len(where)
-    one[last], other[last] = 0, where[last]
-    return _sum_that_fails(table, tuple(one), tuple(other), tuple(where))
+    other = _coordinate(table, last, where[last])
+    return _sum_that_fails(table, tuple(c - x for c, x in zip(where, other)), other, where)
 
 
 def _sum_that_fails(
@@ -154,10 +160,10 @@ def _sum_that_fails(
 ) -> Counterexample:
     start = int(table.flat[0])
     less = f", less the {start} of {_shown((0,) * table.ndim)}" if start else ""
+    total = int(table[one]) + int(table[other]) - start
     return Counterexample(
         f"{_shown(one)} lies at {int(table[one])} and {_shown(other)} at {int(table[other])}, but {_shown(both)} at "
-        f"{int(table[both])}:"
-        f" not at the sum {int(table[one]) + int(table[other]) - start}{less}"
+        f"{int(table[both])}: not at the sum {total}{less}"
     )
 
 

@@ -10,13 +10,12 @@ from ..core.errors import RangeError, RankError
 from ..core.int_tuple import shown
 from ..core.ints import Leaf
 from .between import swizzle_between
-from .digits import Digits, digits, largest, least
+from .digits import largest, least
 from .door import offsets_of
-from .swizzles import unswizzled
+from .swizzles import swizzled_digits
 from .tables import layout_of_table
 
 if TYPE_CHECKING:
-    from ..core.swizzle import Swizzle
     from .digits import Table
 
 Modes: TypeAlias = "tuple[tuple[Leaf, Leaf], ...]"
@@ -81,8 +80,8 @@ class Disagreement(NamedTuple):
 
 
 def recover(
-    writer: Any,
-    reader: Any,
+    writer: object,
+    reader: object,
     shape: int | tuple[int, ...] | Mapping[str, int] | None = None,
     coords: str | Sequence[str] | None = None,
     language: str = "c",
@@ -121,14 +120,8 @@ def recover(
     wrong = (one != other).T
     places = [tuple(map(int, c[::-1])) for c in itertools.islice(zip(*wrong.nonzero()), LISTED)]
     first = tuple(Difference(c, int(one[c]), int(other[c])) for c in places)
-    return Disagreement(int(wrong.sum()), one.size, first, tuple(_mends(one, other)) if places else ())
-
-
-def _mends(one: Table, other: Table) -> Iterator[Mend]:
-    """The changes that make two tables agree, the simplest first."""
-    for found in (_offset, _parts, _swizzle, _permutation, _map):
-        if (mend := found(one, other)) is not None:
-            yield mend
+    mends = (f(one, other) for f in (_offset, _parts, _swizzle, _permutation, _map) if places)
+    return Disagreement(int(wrong.sum()), one.size, first, tuple(mend for mend in mends if mend is not None))
 
 
 def _offset(one: Table, other: Table) -> Mend | None:
@@ -140,7 +133,7 @@ def _offset(one: Table, other: Table) -> Mend | None:
 
 def _parts(one: Table, other: Table) -> Mend | None:
     """The parts in which the layouts of both differ: a swizzle, the offset behind it, strides."""
-    a, b = _read(one), _read(other)
+    a, b = swizzled_digits(one), swizzled_digits(other)
     if a is None or b is None:
         return None
     strides = [*itertools.chain(*(_strides(k, *axes) for k, axes in enumerate(zip(a[1].axes, b[1].axes))))]
@@ -153,18 +146,12 @@ def _parts(one: Table, other: Table) -> Mend | None:
     return Mend("layout", tuple(parts), *sides)
 
 
-def _read(table: Table) -> tuple[tuple[Swizzle, ...], Digits] | None:
-    """The swizzles and the digits of a table, if it has any."""
-    plain = digits(table)
-    return ((), plain) if isinstance(plain, Digits) else unswizzled(table)
-
-
 def _strides(k: int, one: Modes, other: Modes) -> Iterator[tuple[str, Any, Any] | None]:
     """The strides of the modes of a coordinate, cut where either side's end; None where these are not each a part of
     the other's."""
     a, b, place = [*one], [*other], 1
     while a and b:
-        (n, d), (m, e) = map(_numbers, (a.pop(0), b.pop(0)))
+        n, d, m, e = map(int, (*a.pop(0), *b.pop(0)))
         extent = min(n, m)
         if max(n, m) % extent:
             yield None
@@ -173,10 +160,6 @@ def _strides(k: int, one: Modes, other: Modes) -> Iterator[tuple[str, Any, Any] 
         a[:0] = [(n // extent, d * extent)] if n > extent else []
         b[:0] = [(m // extent, e * extent)] if m > extent else []
         place *= extent
-
-
-def _numbers(mode: tuple[Leaf, Leaf]) -> tuple[int, int]:
-    return int(mode[0]), int(mode[1])
 
 
 def _swizzle(one: Table, other: Table) -> Mend | None:

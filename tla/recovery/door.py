@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ..core.errors import LeafTypeError, RangeError, RankError
 from ..core.int_tuple import shown
@@ -40,7 +40,7 @@ Size: TypeAlias = "int | str | SymInt"
 
 
 def layout_of(
-    x: Any,
+    x: object,
     shape: Size | tuple[Size, ...] | Mapping[str, Size] | None = None,
     coords: str | Sequence[str] | None = None,
     language: str = "c",
@@ -94,17 +94,16 @@ def layout_of(
     Law: offsets(layout_of(table)) == table. The extents and strides of a coalesced layout are unique, so they
     are the simplest.
     """
-    x, shape, coords, language, integer = _given(x, shape, coords, language, integer)
-    known = values_of(values or {})
-    if (own := _own_layout(x, shape)) is not None:
+    given = _Given.of(x, shape, coords, language, integer, values)
+    if (own := given.own_layout()) is not None:
         return own
-    if has_names(*(shape if isinstance(shape, tuple) else (shape,)), *known.values()):
-        return _layout_of_sizes(x, shape, coords, language, integer, known)
-    table = _table(x, shape, coords, language, integer, known)
+    if has_names(*(given.shape if isinstance(given.shape, tuple) else (given.shape,)), *given.values.values()):
+        return given.layout_of_sizes()
+    table = given.table()
     try:
         return layout_of_table(table)
     except RangeError:
-        if not ((isinstance(x, str) or callable(x)) and has_bounds(table)):
+        if not ((isinstance(given.x, str) or callable(given.x)) and has_bounds(table)):
             raise
     return layout_in_bounds(table)
 
@@ -118,44 +117,109 @@ def layout_of_isl(text: str) -> Layout | ComposedLayout:
     return layout_of(*_of_isl(text), "python", "int64")
 
 
-def offsets_of(
-    x: Any,
-    shape: Any,
-    coords: str | Sequence[str] | None,
-    language: str,
-    integer: str | None,
-    values: str | Mapping[str, Any] | None,
-) -> Table:
+def offsets_of(x: Any, shape: Any, coords: Any, language: str, integer: str | None, values: Any) -> Table:
     """The offsets of what layout_of takes, whether they have a layout or not; of sizes that are numbers."""
-    x, shape, coords, language, integer = _given(x, shape, coords, language, integer)
-    known = values_of(values or {})
-    if has_names(*known.values()):
-        raise LeafTypeError(f"values={shown(known)}", "numbers: offsets are compared", "write values='ld=72'")
-    own: Any = x if isinstance(x, AnyLayout) else _own_layout(x, shape)
-    return as_table(offsets(own)) if own is not None else _table(x, shape, coords, language, integer, known)
+    given = _Given.of(x, shape, coords, language, integer, values)
+    if has_names(*given.values.values()):
+        raise LeafTypeError(f"values={shown(given.values)}", "numbers: offsets are compared", "write values='ld=72'")
+    own: Any = given.x if isinstance(given.x, AnyLayout) else given.own_layout()
+    return as_table(offsets(own)) if own is not None else given.table()
 
 
-def _table(x: Any, shape: Any, coords: Any, language: str, integer: str | None, values: Mapping[str, Any]) -> Table:
-    """The offsets of a table, a text or a function."""
-    extents = None if shape is None else _extents(shape)
-    if not isinstance(x, str) and not callable(x):
-        return as_table(x, extents)
-    if isinstance(x, str):
-        return _table_of_text(x, extents, coords, language, integer, values)
-    if extents is None:
-        raise _without_shape(x)
-    return table_of_function(x, extents)
+class _Given(NamedTuple):
+    """The arguments of layout_of in one form: coordinates beside their extents, a map of isl or an expression of sympy
+    as text."""
 
+    x: Any
+    shape: Any
+    coords: Any
+    language: str
+    integer: str | None
+    values: Mapping[str, Any]
 
-def _given(x: Any, shape: Any, coords: Any, language: str, integer: str | None) -> tuple[Any, ...]:
-    """Bring what layout_of takes to one form: coordinates beside their extents, a map of isl or an expression
-    of sympy as text."""
-    if isinstance(x, str) and is_isl(x):
-        x, shape, coords = _of_isl(x)
-        language, integer = "python", "int64"
-    if isinstance(shape, Mapping):
-        coords, shape = (coords if coords is not None else tuple(shape)), tuple(shape.values())
-    return (str(x), shape, coords, "sympy", integer) if is_sympy(x) else (x, shape, coords, language, integer)
+    @classmethod
+    def of(cls, x: Any, shape: Any, coords: Any, language: str, integer: str | None, values: Any) -> _Given:
+        if isinstance(x, str) and is_isl(x):
+            x, shape, coords = _of_isl(x)
+            language, integer = "python", "int64"
+        if isinstance(shape, Mapping):
+            coords, shape = (coords if coords is not None else tuple(shape)), tuple(shape.values())
+        if is_sympy(x):
+            x, language = str(x), "sympy"
+        return cls(x, shape, coords, language, integer, values_of(values or {}))
+
+    def own_layout(self) -> Layout | ComposedLayout | None:
+        """The layout of what has one: a linear layout, an array's shape of XLA, a Layout or a Format of JAX; None of
+        anything else."""
+        x, kind = self.x, type(self.x).__name__
+        of_jax = hasattr(getattr(x, "layout", x), "major_to_minor")
+        if of_jax and self.shape is None:
+            what = f"a {kind} of JAX without a shape"
+            raise RankError(what, "the shape of the array", "write layout_of(x, shape=(16, 256))")
+        if of_jax:  # of its type the offsets of elements do not depend
+            return lower(ArrayShape("f32", _extents(self.shape), layout_of_jax(x, "float32")))
+        if not isinstance(x, (LinearLayout, RadixLayout, ArrayShape)):
+            return None
+        if self.shape is not None:
+            raise RankError(f"shape={shown(self.shape)} of a {kind}", "none: it has its own", "leave shape= out")
+        return lower(x) if isinstance(x, ArrayShape) else layout_of_linear(x)
+
+    def layout_of_sizes(self) -> Layout | ComposedLayout:
+        """The layout of a text or a function where sizes are names."""
+        x, shape = self.x, self.shape
+        if not (isinstance(x, str) or callable(x)):
+            expected = "positive integers: only a text or a function has sizes that are names"
+            raise LeafTypeError(f"shape={shown(shape)} of a {type(x).__name__}", expected, "write shape=(64, 64)")
+        if shape is None:
+            raise _without_shape(x)
+        extents, known = sizes_of(shape if isinstance(shape, tuple) else (shape,), self.values)
+        for n in extents:
+            require_positive("shape", n)
+        if not isinstance(x, str):
+            indices = coordinates(tuple(f"i{k}" for k in range(len(extents))), extents, known)
+            offset, bounds = offset_of_function(x, indices)
+        else:
+            integer = self.integers()
+            code = read(x, self.language)
+            names = coordinates_of(code, _names(self.coords), len(extents), known)
+            indices = coordinates(names, extents, known)
+            offset, bounds = offset_of_text(code, dict(zip(names, indices)), extents, known, integer)
+        found = layout_of_offset(offset, indices, extents)
+        return within(found, box_of(bounds, indices, extents)) if bounds else found
+
+    def table(self) -> Table:
+        """The offsets of a table, a text or a function."""
+        extents = None if self.shape is None else _extents(self.shape)
+        if isinstance(self.x, str):
+            return self.table_of_text(extents)
+        if not callable(self.x):
+            return as_table(self.x, extents)
+        if extents is None:
+            raise _without_shape(self.x)
+        return table_of_function(self.x, extents)
+
+    def table_of_text(self, extents: tuple[int, ...] | None) -> Table:
+        """The offset of every coordinate of an index expression."""
+        integer = self.integers()
+        if extents is not None and (count := math.prod(extents)) > MAX_OFFSETS:
+            raise RangeError(f"{count:,} coordinates", f"at most {MAX_OFFSETS:,}", "give a smaller shape: a tile of it")
+        code, given = read(self.x, self.language), _names(self.coords)
+        said = {name for name, tree in code.steps if isinstance(tree, tuple) and str(tree[0]) == "extent"}
+        count = len(said if extents is None else extents)
+        names = coordinates_of(code, given, count, self.values) if said or extents is not None else ()
+        if extents is None and not (said and said >= {*names}):
+            raise _without_shape(self.x)
+        return as_table(table_of(code, names, extents, self.values, integer))
+
+    def integers(self) -> str:
+        """The integers that a text computes in."""
+        if self.language not in LANGUAGES:
+            fix = "use one of these, as in language='c'"
+            raise LeafTypeError(f"language={self.language!r}", f"one of {', '.join(LANGUAGES)}", fix)
+        integer = self.integer or LANGUAGES[self.language].integer
+        if integer not in ("int32", "int64"):
+            raise LeafTypeError(f"integer={integer!r}", "int32 or int64", "use one of these, as in integer='int64'")
+        return integer
 
 
 def _of_isl(text: str) -> tuple[Any, tuple[int, ...] | None, tuple[str, ...] | None]:
@@ -164,55 +228,6 @@ def _of_isl(text: str) -> tuple[Any, tuple[int, ...] | None, tuple[str, ...] | N
 
     expression, names, shape, values = read_isl(text)
     return (np.reshape(values, shape), None, None) if values else (expression, shape, names)
-
-
-def _own_layout(x: Any, shape: Any) -> Layout | ComposedLayout | None:
-    """The layout of what has one: a linear layout, an array's shape of XLA, a Layout or a Format of JAX; None of
-    anything else."""
-    of_jax = hasattr(getattr(x, "layout", x), "major_to_minor")
-    if of_jax and shape is None:
-        raise RankError(
-            f"a {type(x).__name__} of JAX without a shape",
-            "the shape of the array",
-            "write layout_of(x, shape=(16, 256))",
-        )
-    if of_jax:  # of its type the offsets of elements do not depend
-        return lower(ArrayShape("f32", _extents(shape), layout_of_jax(x, "float32")))
-    if not isinstance(x, (LinearLayout, RadixLayout, ArrayShape)):
-        return None
-    if shape is not None:
-        raise RankError(f"shape={shown(shape)} of a {type(x).__name__}", "none: it has its own", "leave shape= out")
-    return lower(x) if isinstance(x, ArrayShape) else layout_of_linear(x)
-
-
-def _layout_of_sizes(
-    x: Any,
-    shape: Any,
-    coords: str | Sequence[str] | None,
-    language: str,
-    integer: str | None,
-    values: Mapping[str, Any],
-) -> Layout | ComposedLayout:
-    """The layout of a text or a function where sizes are names."""
-    if not (isinstance(x, str) or callable(x)):
-        expected = "positive integers: only a text or a function has sizes that are names"
-        raise LeafTypeError(f"shape={shown(shape)} of a {type(x).__name__}", expected, "write shape=(64, 64)")
-    if shape is None:
-        raise _without_shape(x)
-    extents, known = sizes_of(shape if isinstance(shape, tuple) else (shape,), values)
-    for n in extents:
-        require_positive("shape", n)
-    if not isinstance(x, str):
-        indices = coordinates(tuple(f"i{k}" for k in range(len(extents))), extents, known)
-        offset, bounds = offset_of_function(x, indices)
-    else:
-        integer = _integer(language, integer)
-        code = read(x, language)
-        names = coordinates_of(code, _names(coords), len(extents), known)
-        indices = coordinates(names, extents, known)
-        offset, bounds = offset_of_text(code, dict(zip(names, indices)), extents, known, integer)
-    found = layout_of_offset(offset, indices, extents)
-    return within(found, box_of(bounds, indices, extents)) if bounds else found
 
 
 def _names(coords: object) -> Sequence[str] | None:
@@ -227,45 +242,8 @@ def _names(coords: object) -> Sequence[str] | None:
 
 
 def _without_shape(x: object) -> RankError:
-    return RankError(
-        f"a {'text' if isinstance(x, str) else type(x).__name__} without a shape",
-        "the extents of its coordinates",
-        "give them, as in shape=(64, 64)",
-    )
-
-
-def _integer(language: str, integer: str | None) -> str:
-    """The integers that a text of a language computes in."""
-    if language not in LANGUAGES:
-        raise LeafTypeError(
-            f"language={language!r}", f"one of {', '.join(LANGUAGES)}", "use one of these, as in language='c'"
-        )
-    integer = integer or LANGUAGES[language].integer
-    if integer not in ("int32", "int64"):
-        raise LeafTypeError(f"integer={integer!r}", "int32 or int64", "use one of these, as in integer='int64'")
-    return integer
-
-
-def _table_of_text(
-    text: str,
-    shape: tuple[int, ...] | None,
-    coords: str | Sequence[str] | None,
-    language: str,
-    integer: str | None,
-    values: Mapping[str, Any],
-) -> Table:
-    """The offset of every coordinate of an index expression."""
-    integer = _integer(language, integer)
-    if shape is not None and (count := math.prod(shape)) > MAX_OFFSETS:
-        raise RangeError(f"{count:,} coordinates", f"at most {MAX_OFFSETS:,}", "give a smaller shape: a tile of it")
-    code, given = read(text, language), _names(coords)
-    said = {name for name, tree in code.steps if isinstance(tree, tuple) and str(tree[0]) == "extent"}
-    names = (
-        coordinates_of(code, given, len(said if shape is None else shape), values) if said or shape is not None else ()
-    )
-    if shape is None and not (said and said >= {*names}):
-        raise _without_shape(text)
-    return as_table(table_of(code, names, shape, values, integer))
+    what = f"a {'text' if isinstance(x, str) else type(x).__name__} without a shape"
+    return RankError(what, "the extents of its coordinates", "give them, as in shape=(64, 64)")
 
 
 def _extents(shape: Any) -> tuple[int, ...]:

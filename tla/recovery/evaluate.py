@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from ..codegen.proofs.reading import ARITHMETIC
 from ..core.arrays import as_int64, computed, range_of
 from ..core.errors import ParseError
 from .languages import LANGUAGES, common, promoted
@@ -18,19 +19,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-_PLAIN: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "&": operator.and_,
-    "|": operator.or_,
-    "^": operator.xor,
-    "<<": operator.lshift,
-    ">>": operator.rshift,
-}
-_TESTS: dict[str, Callable[[Any, Any], Any]] = {
+
+TESTS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
@@ -59,10 +49,19 @@ class Evaluator:
         self.mask: Any = None
 
     def result(self) -> Any:
+        """The offset of the text."""
+        try:
+            self.take_steps(self.code.steps)
+            return self.offset(self.code.value)
+        except RecursionError:
+            what = "an expression that is too deep"
+            raise ParseError(self.code.text, 0, what, "a shorter one", "give its parts one by one") from None
 
-        for name, tree in self.code.steps:
+    def take_steps(self, steps: Sequence[tuple[str, Any]]) -> None:
+        for name, tree in steps:
             self.values[name] = self.of(tree)
-        value: Any = self.code.value
+
+    def offset(self, value: Any) -> Any:
         results = isinstance(value, tuple) and str(value[0]) == "results"
         found = self.row_major(*value) if results else self.of(value)[0]
         self.require_64_bits(Op("", 0), found)
@@ -74,10 +73,8 @@ class Evaluator:
         offset: Any = 0
         for part in parts:
             coordinate = self.of(part)[0]
-            if int(coordinate.min()) < 0:
-                self.fail(
-                    op, f"the coordinate {int(coordinate.min())} of an index map", "0 or more", "add what it lacks"
-                )
+            if (least := int(coordinate.min())) < 0:
+                self.fail(op, f"the coordinate {least} of an index map", "0 or more", "add what it lacks")
             offset = computed(operator.add, computed(operator.mul, offset, int(coordinate.max()) + 1), coordinate)
             self.require_64_bits(op, offset)
         return offset
@@ -121,7 +118,7 @@ class Evaluator:
         if op not in _AS_THEY_ARE:
             operands = tuple(self.converted(op, x, kind, k) for x, k in zip(operands, kinds))
         values = self.computed(op, kind, *operands)
-        kind = ("int32" if self.c else "") if op in _TESTS or op == "not" else kind
+        kind = ("int32" if self.c else "") if op in TESTS or op == "not" else kind
         return self.held(op, values, kind), kind
 
     def kind_of(self, op: Op, kinds: tuple[str, ...]) -> str:
@@ -154,12 +151,8 @@ class Evaluator:
         if name not in self.values:
             others = math.prod(self.values[n][0].size for n in self.names if n in self.values)
             if most * others > MAX_OFFSETS:
-                self.fail(
-                    op,
-                    f"{most * others:,} coordinates",
-                    f"at most {MAX_OFFSETS:,}",
-                    "give values with which there are fewer",
-                )
+                what = f"{most * others:,} coordinates"
+                self.fail(op, what, f"at most {MAX_OFFSETS:,}", "give values with which there are fewer")
             along = [1] * len(self.names)
             along[self.names.index(name)] = most
             self.values[name] = np.arange(most).reshape(along), self.code.kinds.get(name, "")
@@ -181,8 +174,7 @@ class Evaluator:
         for name, (value, kind) in zip(call.parameters, given):
             wanted = self.code.kinds.get(name, kind)
             self.values[name] = self.converted(call.op, value, wanted, kind), wanted
-        for name, tree in call.steps:
-            self.values[name] = self.of(tree)
+        self.take_steps(call.steps)
         return self.of(call.value)
 
     def branched(self, op: Op, condition: Any, *branches: Any) -> tuple[Any, str]:
@@ -225,8 +217,8 @@ class Evaluator:
             return computed(operator.mul, first, second)
         if op == "umulhi":
             return computed(operator.floordiv, computed(operator.mul, first, second), 1 << 32)
-        if op in _TESTS:
-            return _TESTS[op](first, second) + 0
+        if op in TESTS:
+            return TESTS[op](first, second) + 0
         if op in ("min", "max"):
             return (np.minimum if op == "min" else np.maximum)(first, second)
         if op in ("//", "%", "quot", "rem", "ceildiv", "ceil_div"):
@@ -240,25 +232,21 @@ class Evaluator:
                 self.fail(
                     op, f"a shift by {int(second.min())} to {int(second.max())}", f"0 to {bits - 1} bits", "mask it"
                 )
-        return computed(_PLAIN[op], first, second)
+        return computed(ARITHMETIC[op], first, second)
 
     def divided(self, op: Op, first: Any, second: Any) -> Any:
         """A quotient or a remainder."""
         import numpy as np
 
         if not (second != 0).all():
-            self.fail(
-                op,
-                "a division by a value that may be 0",
-                "a divisor that is never 0",
-                "give coordinates where it is not",
-            )
+            what = "a division by a value that may be 0"
+            self.fail(op, what, "a divisor that is never 0", "give coordinates where it is not")
         if op == "ceil_div" and ((self.asked(first, 0) < 0).any() or (second < 0).any()):  # libraries differ there
             self.fail(op, "a quotient of negative values, rounded up", "values of 0 or more", "write what it computes")
         if op in ("ceildiv", "ceil_div"):
             return computed(operator.sub, 0, computed(operator.floordiv, computed(operator.sub, 0, first), second))
         if op in ("//", "%"):
-            return computed(_PLAIN[op], first, second)
+            return computed(ARITHMETIC[op], first, second)
         quotient = computed(operator.floordiv, np.abs(first), np.abs(second))
         quotient = np.where((first < 0) != (second < 0), computed(operator.sub, 0, quotient), quotient)
         return quotient if op == "quot" else computed(operator.sub, first, computed(operator.mul, quotient, second))
@@ -318,10 +306,5 @@ def table_of(
     axes = np.meshgrid(*(np.arange(n) for n in shape), indexing="ij", sparse=True) if shape is not None else []
     given = {name: np.array([int(v)], np.int64) for name, v in {**dict.fromkeys(code.bases, 0), **values}.items()}
     evaluator = Evaluator(code, {**given, **dict(zip(names, axes))}, integer, names)
-    try:
-        found = evaluator.result()
-    except RecursionError:
-        raise ParseError(
-            code.text, 0, "an expression that is too deep", "a shorter one", "give its parts one by one"
-        ) from None
+    found = evaluator.result()
     return np.broadcast_to(found, shape or tuple(evaluator.values[name][0].size for name in names))

@@ -42,11 +42,8 @@ def table_of_function(f: Callable[..., Any], shape: tuple[int, ...]) -> Table:
         )
     values = np.asarray(found)
     if np.broadcast_shapes(values.shape, shape) != shape:
-        raise RankError(
-            f"{name_of(f)}, which gives values of shape {values.shape}",
-            f"one for each of {shape}",
-            "return one integer",
-        )
+        what = f"{name_of(f)}, which gives values of shape {values.shape}"
+        raise RankError(what, f"one for each of {shape}", "return one integer")
     table = as_table(np.broadcast_to(values, shape))
     _require_same_of_integers(f, table)
     return table

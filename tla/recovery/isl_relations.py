@@ -91,11 +91,8 @@ class Relation:
         shape, conditions = self._box()
         sizes = [range(n) for n in shape] if conditions else []
         if math.prod(map(len, sizes)) > MAX_POINTS:
-            self.fail(
-                f"a relation of {math.prod(shape)} coordinates",
-                f"{MAX_POINTS} at most",
-                "give the value itself: [8i + j]",
-            )
+            what = f"a relation of {math.prod(shape)} coordinates"
+            self.fail(what, f"{MAX_POINTS} at most", "give the value itself: [8i + j]")
         if conditions and (count := len(self.unknown) + len(self.quotients) + len(conditions)) > MAX_NAMES:
             self.fail(
                 f"a relation of {count} names and conditions", f"{MAX_NAMES} at most", "give the value itself: [8i + j]"
@@ -107,11 +104,8 @@ class Relation:
             values[name] = _divided(operator, total(form, values), n)
         _solve(self.unknown, conditions, values)
         if left := [u for u in self.unknown if u not in values]:
-            self.fail(
-                f"the value of {left[0].strip('#%/')!r} is no floor division or remainder that is found",
-                "one that follows",
-                _FIX,
-            )
+            what = f"the value of {left[0].strip('#%/')!r} is no floor division or remainder that is found"
+            self.fail(what, "one that follows", _FIX)
         for form, is_zero in conditions:
             wrong = next((p for p, x in zip(points, total(form, values).at) if x < 0 or (is_zero and x)), None)
             if wrong is not None:

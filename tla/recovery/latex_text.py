@@ -112,11 +112,8 @@ class LatexFormula(Address):
 
     def require_alone(self, alone: bool) -> None:
         if not alone:
-            self.fail(
-                f"{self.token} beside another operation",
-                "brackets around what is done first",
-                r"write \left(i \bmod 8\right)",
-            )
+            what = f"{self.token} beside another operation"
+            self.fail(what, "brackets around what is done first", r"write \left(i \bmod 8\right)")
 
     def begins_factor(self) -> bool:
         return self.token in _FACTORS or self.token[:1].isdigit() or bool(_WORD.match(self.text, self.at))

@@ -50,13 +50,8 @@ def expanded(text: str) -> str:
             text, wrong.start(), f"{wrong[0].strip():.40}", "C after its conditions", "give the branch that is compiled"
         )
     if macros and len(text) > _LONGEST:
-        _fail(
-            text,
-            _LONGEST,
-            f"macros in a text of {len(text):,} characters",
-            f"{_LONGEST:,} at most",
-            "give the part that it needs",
-        )
+        what = f"macros in a text of {len(text):,} characters"
+        _fail(text, _LONGEST, what, f"{_LONGEST:,} at most", "give the part that it needs")
     return _replaced(text, macros) if macros else text
 
 
@@ -72,32 +67,17 @@ def _replaced(text: str, macros: Mapping[str, _Macro]) -> str:
             place = found.end()
             continue
         if macro.parameters is not None and len(given) != len(macro.parameters):
-            _fail(
-                text,
-                found.start(),
-                f"{len(given)} arguments of the macro {found[0]:.40}",
-                str(len(macro.parameters)),
-                "give it as many",
-            )
+            what = f"{len(given)} arguments of the macro {found[0]:.40}"
+            _fail(text, found.start(), what, str(len(macro.parameters)), "give it as many")
         if "#" in macro.body:
-            _fail(
-                text,
-                found.start(),
-                f"the macro {found[0]:.40} with #",
-                "arithmetic of integers",
-                "write what it stands for",
-            )
+            what = f"the macro {found[0]:.40} with #"
+            _fail(text, found.start(), what, "arithmetic of integers", "write what it stands for")
         values = dict(zip(macro.parameters or (), given))
         body = _WORD.sub(lambda word, values=values: values.get(word[0], word[0]), macro.body)  # type: ignore[misc]
         text, place, count = text[: found.start()] + body + text[end:], found.start(), count + 1
         if count > _MOST or len(text) > _LONGEST:
-            _fail(
-                text,
-                place,
-                f"the macro {found[0]:.40}, again and again",
-                f"at most {_MOST} uses of macros",
-                "write what it stands for",
-            )
+            what = f"the macro {found[0]:.40}, again and again"
+            _fail(text, place, what, f"at most {_MOST} uses of macros", "write what it stands for")
     return text
 
 

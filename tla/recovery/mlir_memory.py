@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 from ..codegen.proofs.reading import Tree
-from .mlir_text import KINDS, Routine as Map
+from .mlir_text import KINDS, Names, Routine as Map
 from .mlir_views import MEMREF, VIEWS, MlirViews, View
 from .reading import Address, Code, Op, names_of
 
@@ -121,8 +121,7 @@ class MlirText(MlirViews):
         typed = self.past_types(name)
         view = self.views.get(name) or (None if self.suffix else typed)
         if view is None:
-            fix = "give the operation that makes it"
-            self.fail(f"%{name:.40}, which is no memref here", "a parameter, an allocation or a view", fix, place)
+            self.no_memref(name, place)
         if len(indices) != len(view.sizes):
             self.fail(
                 f"{len(indices)} indices of %{name:.40}", str(len(view.sizes)), "give an index for each size", place
@@ -178,11 +177,8 @@ class MlirText(MlirViews):
         highs = self.bounds(several)
         steps = self.bounds(several) if self.take("step") else [1] * len(names)
         if self.token in ("iter_args", "init"):
-            self.fail(
-                "a loop that carries values",
-                "one whose passes do not depend on one another",
-                "write what they are in each pass",
-            )
+            what = "a loop that carries values"
+            self.fail(what, "one whose passes do not depend on one another", "write what they are in each pass")
         if not len(names) == len(lows) == len(highs) == len(steps):
             self.fail("bounds of another number than the loop's variables", "one for each", at=at)
         outer, views = {**self.scope}, {**self.views}
@@ -209,17 +205,15 @@ class MlirText(MlirViews):
 
     def region(self, at: int) -> Tree | None:
         """The statements of a loop, whose last access is its value."""
-        depth, self.depth = self.depth, self.deeper()
         self.expect("{")
         while self.token != "}":
             self.count()
             if self.token in ("scf.yield", "affine.yield", "scf.reduce"):
                 self.advance()
             else:
-                self.statement()
+                self.inside(self.statement)
             self.past_attributes()
         self.expect("}")
-        self.depth = depth
         if self.address is None:
             self.fail(
                 "a loop that neither loads nor stores", "an access in it", "write memref.load or memref.store", at
@@ -231,15 +225,14 @@ class MlirText(MlirViews):
     def parameter(self) -> tuple[str, str] | None:
         name, at = self.value_name()
         self.expect(":")
+        kind = None
         if MEMREF.match(self.text, self.at):
             self.views[name] = self.memref(name, at)
-            kind = None
         elif self.token in KINDS:
             kind = self.type()
         else:
             self.any_type()
             self.data_names.add(name)
-            kind = None
         self.past_attributes()
         return (name, kind) if kind else None
 
@@ -259,18 +252,11 @@ class MlirText(MlirViews):
     def result_type(self) -> str:
         return self.any_type()
 
-    def returned(self, name: str, results: list[str], at: int) -> tuple[Tree, ...]:
+    def returned(self, name: str, results: list[str], at: int, names: Names = ()) -> tuple[Tree, ...]:
         """The values that a function returns; of one that returns no integers, the place of its last access."""
         names = self.names_here() if self.token[:1] == "%" else []
         if self.address is None or ({*results} <= {*KINDS} and not {n for n, _ in names} <= self.data_names):
-            if not results:
-                self.fail(
-                    f"{name:.40}, which returns nothing",
-                    "a function that returns an offset",
-                    "let it return the index",
-                    at,
-                )
-            return tuple(self.typed(names or self.names_here(), results))
+            return super().returned(name, results, at, names)
         if names:
             self.expect(":", "and the types")
             while self.any_type() and self.take(","):

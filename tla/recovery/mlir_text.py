@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from ..codegen.proofs.reading import Tree
@@ -52,6 +53,8 @@ _MOST_VALUES = 64
 _APPLIED = {"affine.apply": "", "affine.min": "min", "affine.max": "max"}
 
 
+#: Names of values, and their places.
+Names: TypeAlias = "Sequence[tuple[str, int]]"
 #: The scope, the steps and the suffix of names outside of a routine.
 Outside: TypeAlias = "tuple[dict[str, str], list[tuple[str, Tree | Call]], str]"
 
@@ -204,11 +207,9 @@ class MlirProgram(Address):
             self.unexpected("the name of a function, such as @offset")
         self.advance()
         given = [found for found in self.listed("()", self.parameter) if found is not None]
-        results = (
-            (self.listed("()", self.result_type) if self.token == "(" else [self.result_type()])
-            if self.take("->")
-            else []
-        )
+        results: list[str] = []
+        if self.take("->"):
+            results = self.listed("()", self.result_type) if self.token == "(" else [self.result_type()]
         self.take("kernel")
         self.past_attributes()
         outer = self.begin(given, at)
@@ -241,13 +242,12 @@ class MlirProgram(Address):
     def leave(self, outer: Outside) -> None:
         self.scope, self.steps, self.suffix = outer
 
-    def returned(self, name: str, results: list[str], at: int) -> tuple[Tree, ...]:
-        """The values that a function returns."""
+    def returned(self, name: str, results: list[str], at: int, names: Names = ()) -> tuple[Tree, ...]:
+        """The values that a function returns, behind these names."""
         if not results:
-            self.fail(
-                f"{name:.40}, which returns nothing", "a function that returns an offset", "let it return the index", at
-            )
-        return tuple(self.typed(self.names_here(), results))
+            what = f"{name:.40}, which returns nothing"
+            self.fail(what, "a function that returns an offset", "let it return the index", at)
+        return tuple(self.typed(names or self.names_here(), results))
 
     def parameter(self) -> tuple[str, str] | None:
         """The name and the type of a parameter; None of one that is no integer."""
@@ -337,15 +337,13 @@ class MlirProgram(Address):
         at = self.at
         return self.next()[1:], at
 
-    def names_here(self) -> list[tuple[str, int]]:
+    def names_here(self) -> Names:
         """Names of values between commas."""
-        names = [self.value_name()]
-        while self.take(","):
-            names.append(self.value_name())
+        names = self.several("", self.value_name)
         self.past_attributes()
         return names
 
-    def typed(self, names: list[tuple[str, int]], kinds: list[str]) -> list[Tree]:
+    def typed(self, names: Names, kinds: list[str]) -> list[Tree]:
         """The values of these names, behind which their types stand."""
         self.expect(":", "and the type")
         for k, kind in enumerate(kinds):
@@ -361,12 +359,8 @@ class MlirProgram(Address):
         that is given."""
         if name not in self.scope:
             if self.suffix:
-                self.fail(
-                    f"%{name:.40}, which nothing computes",
-                    "a value that stands before",
-                    "compute it, or make it a parameter",
-                    at,
-                )
+                what = f"%{name:.40}, which nothing computes"
+                self.fail(what, "a value that stands before", "compute it, or make it a parameter", at)
             self.seen.setdefault(name, at)
             self.step(name, self.of_type(name, kind, at), kind)
         called = self.scope[name]
@@ -408,7 +402,7 @@ class MlirProgram(Address):
             return self.tree(Op(_SIGNED[name], at), *operands), kind
         return self.of_type(self.tree(Op(_UNSIGNED[name], at), *self.without_sign(operands, kind, at)), kind, at), kind
 
-    def two(self, at: int) -> list[tuple[str, int]]:
+    def two(self, at: int) -> Names:
         names = self.names_here()
         if len(names) != 2:
             self.fail(f"{len(names)} operands", "two", "give it as many", at)
@@ -494,15 +488,9 @@ class MlirProgram(Address):
         """The value of a routine for these arguments."""
         types = tuple(self.types[n] for n in given)
         if types != routine.types:
-            self.fail(
-                f"arguments of types {', '.join(types)}",
-                ", ".join(routine.types),
-                "give it as many, of these types",
-                at,
-            )
-        self.operations += routine.operations
-        self.count()
-        return Call(Op("call", at), routine.parameters, tuple(given), routine.steps, value)
+            what = f"arguments of types {', '.join(types)}"
+            self.fail(what, ", ".join(routine.types), "give it as many, of these types", at)
+        return self.call_of(routine, routine.parameters, given, value, at)
 
     # -------------------------------------------------------------------------------------------- expressions
 

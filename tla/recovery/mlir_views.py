@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from ..codegen.proofs.reading import Tree
 from .mlir_text import MlirProgram, Routine as Map
@@ -206,12 +206,8 @@ class MlirViews(MlirProgram):
             )
         if op == "%" and a // c != b // c:
             if "*" in _operations(parts[0]):
-                self.fail(
-                    "the map's remainder of a product",
-                    "one of a sum of coordinates",
-                    "write the place as one expression",
-                    at,
-                )
+                what = "the map's remainder of a product"
+                self.fail(what, "one of a sum of coordinates", "write the place as one expression", at)
             return 0, c - 1
         if op == "%":
             return a % c, b % c
@@ -266,12 +262,8 @@ class MlirViews(MlirProgram):
         for a, b in pairs if said.map is None else ():
             one, other = self.constant_of(a), self.constant_of(b)
             if one is not None and other is not None and one != other:
-                self.fail(
-                    f"a view of {one} where its type says {other}",
-                    "its own offset, sizes and strides",
-                    "give its type",
-                    at,
-                )
+                what = f"a view of {one} where its type says {other}"
+                self.fail(what, "its own offset, sizes and strides", "give its type", at)
         return view
 
     def dimension(self, at: int) -> Tree:
@@ -313,12 +305,8 @@ class MlirViews(MlirProgram):
             if not spare or wanted or self.constant_of(size) != 1:
                 kept.append(k)
         if len(kept) != len(said.sizes):
-            self.fail(
-                f"a result of {len(said.sizes)} sizes",
-                "those of the view, without some that are 1",
-                "give its type",
-                at,
-            )
+            what = f"a result of {len(said.sizes)} sizes"
+            self.fail(what, "those of the view, without some that are 1", "give its type", at)
         found = View(offset, tuple(sizes[k] for k in kept), tuple(self.times(steps[k], view.strides[k]) for k in kept))
         return self.agreed(found, said, at)
 
@@ -358,12 +346,8 @@ class MlirViews(MlirProgram):
                 if self.constant_of(view.sizes[k]) == 1:
                     continue
                 if stride is not None and not self.same(view.strides[k], self.times(stride, size)):
-                    self.fail(
-                        "sizes that are not known to follow on one another",
-                        "contiguous ones",
-                        "collapse a memref without padding",
-                        at,
-                    )
+                    what = "sizes that are not known to follow on one another"
+                    self.fail(what, "contiguous ones", "collapse a memref without padding", at)
                 stride = view.strides[k] if stride is None else stride
                 size = self.times(size, view.sizes[k])
             sizes.append(size)
@@ -408,9 +392,12 @@ class MlirViews(MlirProgram):
         """The memref of this name."""
         name, at = self.value_name()
         if name not in self.views:
-            fix = "give the operation that makes it"
-            self.fail(f"%{name:.40}, which is no memref here", "a parameter, an allocation or a view", fix, at)
+            self.no_memref(name, at)
         return self.views[name]
+
+    def no_memref(self, name: str, at: int) -> NoReturn:
+        fix = "give the operation that makes it"
+        self.fail(f"%{name:.40}, which is no memref here", "a parameter, an allocation or a view", fix, at)
 
 
 #: Operations that make a memref.

@@ -73,7 +73,7 @@ class PythonAddress(Address):
     maps = wrapped = False
 
     def __init__(self, text: str, language: str) -> None:
-        self.bases: set[str] = set()
+
         self.aranges: list[str] = []
         self.scope: dict[str, str] = {}
         self.routines: dict[str, PythonRoutine] = {}
@@ -173,12 +173,7 @@ class PythonAddress(Address):
             self.fail(f"{len(ranges)} ranges for {len(names)} names", "one for each", "give it as many", at)
         for name, (start, end, step) in zip(names, ranges):
             if name in self.seen or name in self.scope:
-                self.fail(
-                    f"{name:.40}, which is a variable of two loops or has another meaning",
-                    "one meaning",
-                    "give it another name",
-                    at,
-                )
+                self.two_meanings(name, at)
             count = self.tree(Op("ceil_div", at), self.tree(Op("-", at), end, start), step)
             self.steps.append((name, self.tree(Op("extent", at), super().free(name, at), count)))
             self.aranges.append(name)
@@ -225,19 +220,18 @@ class PythonAddress(Address):
         self.advance()
         holds = self.kept_step("if", super().expression())
         self.expect(":")
-        depth, self.depth = self.depth, self.deeper()
         self.guard = self.both(outer, holds, at)
-        ended, taken = self.block(own), self.scope
+        ended, taken = self.inside(lambda: self.block(own)), self.scope
         self.guard, self.scope, other = outer, {**scope}, False
         self.guard = self.both(outer, self.tree(Op("not", at), holds), at)
         if self.to_statement() and self.column_here() == own and self.token in ("elif", "else"):
             if self.token == "elif":
-                other = self.branched()
+                other = self.inside(self.branched)
             else:
                 self.advance()
                 self.expect(":")
-                other = self.block(own)
-        self.depth, self.guard = depth, outer
+                other = self.inside(lambda: self.block(own))
+        self.guard = outer
         for guard, _ in self.returned[before:]:
             self.guard = self.both(self.guard, self.tree(Op("not", at), guard), at)
         if other:
@@ -298,8 +292,7 @@ class PythonAddress(Address):
         self.require_own(name)
         self.go_to(found.end())
         value = self.whole_expression()
-        if self.read_at >= 0:
-            self.data(self.text[self.read_at : self.at].partition("[")[0], self.read_at)
+        self.require_unread()
         if operator:
             value = self.tree(Op(self.language.means.get(operator, operator), found.start(2)), self.scope[name], value)
         return self.step(name, value)
@@ -338,8 +331,7 @@ class PythonAddress(Address):
     def require_own(self, name: str) -> None:
         """Require that a name is none from outside of a loop."""
         if name in (self.kept or ()):
-            what = f"{name:.40}, which is carried from one pass of a loop to the next"
-            self.fail(what, "a value of the coordinates", f"write what {name:.40} is in each pass")
+            self.carried(name)
 
     def step(self, name: str, value: Tree) -> str:
         """Give a name of the text a value, which is an operation: what the value is called."""
@@ -434,11 +426,8 @@ class PythonAddress(Address):
         given = self.listed("()", self.expression)
         lacks = len(routine.parameters) - len(given)
         given += routine.defaults[-lacks:] if 0 < lacks <= len(routine.defaults) else []
-        if len(given) != len(routine.parameters):
-            self.fail(f"{len(given)} arguments of {name:.40}", str(len(routine.parameters)), "give it as many", at)
-        self.operations += routine.operations
-        self.count()
-        return Call(Op("call", at), routine.parameters, tuple(given), routine.steps, routine.value)
+        given = self.arguments(given, len(routine.parameters), name, at)
+        return self.call_of(routine, routine.parameters, given, routine.value, at)
 
     # -------------------------------------------------------------------------------------------- expressions
 
@@ -481,14 +470,8 @@ class PythonAddress(Address):
     def free(self, name: str, at: int) -> str:
         return self.scope.get(name) or super().free(name, at)
 
-    def based(self, value: Tree) -> Tree:
-        """A sum of what may begin with a pointer: a name that ends with ptr is memory, and counts from there."""
-        first = value
-        while isinstance(first, tuple) and first[0] in ("+", "-") and len(first) == 3:
-            first = first[1]
-        if isinstance(first, str) and first.partition(" ")[0].endswith(("ptr", "PTR", "Ptr")):
-            self.bases.add(first)
-        return value
+    def is_base(self, name: str) -> bool:
+        return name.partition(" ")[0].endswith(("ptr", "PTR", "Ptr"))
 
     def call(self, name: str, at: int) -> Tree:
         """A call; `tl.arange(0, 64)` is a coordinate of its own."""
@@ -504,12 +487,8 @@ class PythonAddress(Address):
             return super().call(name, at)
         given = self.listed("()", self.expression)
         if len(given) not in (1, 2) or given[:-1] not in ([], [0]):
-            self.fail(
-                f"{name}: {len(given)} arguments",
-                "an arange from 0",
-                "write tl.arange(0, 64), and add where it begins",
-                at,
-            )
+            what = f"{name}: {len(given)} arguments"
+            self.fail(what, "an arange from 0", "write tl.arange(0, 64), and add where it begins", at)
         name = f"arange{len(self.aranges)}"
         self.aranges.append(name)
         self.steps.append((name, self.tree(Op("extent", at), super().free(name, at), given[-1])))

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from typing import Any, ClassVar, NamedTuple, NoReturn, TypeVar
 
 from ..codegen.proofs.reading import Expression, Tree
 from ..core.arrays import int64_of
 from ..core.reader import nearest
 from .languages import CALLS, CASTS, LANGUAGES, Language, kind_of
+
+T = TypeVar("T")
 
 NAME = r"[A-Za-z_]\w*(?:(?:::|\.)(?!to\(|astype\()\w+)*"
 NUMBER = r"0[xX][0-9a-fA-F]+(?:[_'][0-9a-fA-F]+)*|0[bB][01]+(?:[_'][01]+)*|0[oO][0-7]+|[0-9]+(?:[_'][0-9]+)*"
@@ -82,6 +84,7 @@ class Address(Expression):
         self.written = language
         self.language, self.levels = LANGUAGES[language], LANGUAGES[language].levels  # type: ignore[misc]
         self.seen: dict[str, int] = {}
+        self.bases: set[str] = set()
         self.axes: dict[str, str] = {}
         super().__init__(text, start)
         self.began = self.at
@@ -100,16 +103,15 @@ class Address(Expression):
             return self.tree(op, condition, value, self.inside(self.expression))
         return value
 
-    def inside(self, read: Callable[[], Tree]) -> Tree:
-        """The tree that `read` reads, one level deeper."""
+    def inside(self, read: Callable[[], T]) -> T:
+        """The result of `read`, one level deeper."""
         depth, self.depth = self.depth, self.deeper()
         value = read()
         self.depth = depth
         return value
 
     def operation(self) -> str:
-        if self.read_at >= 0:
-            self.data(self.text[self.read_at : self.at].partition("[")[0], self.read_at)
+        self.require_unread()
         at = self.at
         name = super().operation()
         return Op(self.language.means.get(name, name), at)
@@ -199,6 +201,44 @@ class Address(Expression):
         if self.token == "[":
             self.unexpected("one index", f"write the index of {name:.40} as one expression, with its extents")
         return value
+
+    def require_unread(self) -> None:
+        """Require that no element of memory was read: what is computed of it is data."""
+        if self.read_at >= 0:
+            self.data(self.text[self.read_at : self.at].partition("[")[0], self.read_at)
+
+    def based(self, value: Tree) -> Tree:
+        """An address: the first of its sum is memory, if that is the name of one, and counts from there."""
+        first = value
+        while isinstance(first, tuple) and first[0] in ("+", "-") and len(first) == 3:
+            first = first[1]
+        if isinstance(first, str) and self.is_base(first):
+            self.bases.add(first)
+        return value
+
+    def is_base(self, name: str) -> bool:
+        """Whether a name is that of memory."""
+        return name in self.seen
+
+    def two_meanings(self, name: str, at: int) -> NoReturn:
+        what = f"{name:.40}, which is a variable of two loops or has another meaning"
+        self.fail(what, "one meaning", "give it another name", at)
+
+    def carried(self, name: str) -> NoReturn:
+        what = f"{name:.40}, which is carried from one pass of a loop to the next"
+        self.fail(what, "a value of the coordinates", f"write what {name:.40} is in each pass")
+
+    def call_of(self, routine: Any, names: tuple[str, ...], given: Sequence[Tree], value: Tree | Call, at: int) -> Call:
+        """The call of a function of the text, whose operations count here too."""
+        self.operations += routine.operations
+        self.count()
+        return Call(Op("call", at), names, tuple(given), routine.steps, value)
+
+    def arguments(self, given: list[Tree], count: int, name: str, at: int) -> list[Tree]:
+        """The arguments of a function, which has to have so many."""
+        if len(given) != count:
+            self.fail(f"{len(given)} arguments of {name:.40}", str(count), "give it as many", at)
+        return given
 
     def data(self, name: str, at: int) -> NoReturn:
         what = f"{name:.40}[...]: an index that depends on data"

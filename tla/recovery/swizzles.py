@@ -15,7 +15,7 @@ from ..core.cache import plain_memo
 from ..core.swizzle import Swizzle, make_swizzle
 from ..linear import bits
 from ..linear.bridge import eliminated
-from .digits import Digits, digits, largest, least
+from .digits import Digits, digits, largest, least, lines
 
 if TYPE_CHECKING:
     from .digits import Table
@@ -58,20 +58,15 @@ def candidates(rows: int) -> Candidates:
         for shift in range(count, rows - base - count + 1)
         for s in (shift, -shift)
     ]
-    columns = (np.array([f(s) for s in found], np.int64).reshape(-1, 1) for f in (_reads, _right, _left))
-    return Candidates(tuple(found), *columns)
+    columns = np.array([(s.reads, max(s.shift, 0), max(-s.shift, 0)) for s in found], np.int64).reshape(-1, 3)
+    return Candidates(tuple(found), *columns.T[:, :, np.newaxis])
 
 
-def _reads(s: Swizzle) -> int:
-    return s.reads
-
-
-def _right(s: Swizzle) -> int:
-    return max(s.shift, 0)
-
-
-def _left(s: Swizzle) -> int:
-    return max(-s.shift, 0)
+def swizzled_digits(table: Table) -> tuple[tuple[Swizzle, ...], Digits] | None:
+    """The digits of a table, and the swizzles around them, the outermost first, of which there may be none; None where
+    no swizzles leave digits."""
+    plain = digits(table)
+    return ((), plain) if isinstance(plain, Digits) else unswizzled(table)
 
 
 def unswizzled(table: Table) -> tuple[tuple[Swizzle, ...], Digits] | None:
@@ -141,8 +136,7 @@ def chain(table: Table, rows: int) -> tuple[tuple[Swizzle, ...], Digits] | None:
 def columns_of(table: Table) -> list[list[int]]:
     """The xor that each bit of each coordinate makes."""
     start = int(table.flat[0])
-    alone = [table[(0,) * a + (slice(None),) + (0,) * (table.ndim - a - 1)] for a in range(table.ndim)]
-    return [[int(values[1 << k]) ^ start for k in range((len(values) - 1).bit_length())] for values in alone]
+    return [[int(line[1 << k]) ^ start for k in range((len(line) - 1).bit_length())] for line in lines(table)]
 
 
 def is_affine(table: Table) -> bool:

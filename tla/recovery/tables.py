@@ -44,11 +44,8 @@ def as_table(given: Any, shape: tuple[int, ...] | None = None) -> Table:
         )
     if shape is not None and shape != table.shape:
         if table.ndim > 1 or int(np.prod(shape)) != table.size:
-            raise RankError(
-                f"shape={shape} of a table of shape {table.shape}",
-                "its shape",
-                "leave shape= out, or give one axis for all",
-            )
+            what = f"shape={shape} of a table of shape {table.shape}"
+            raise RankError(what, "its shape", "leave shape= out, or give one axis for all")
         table = table.reshape(shape, order="F")
     return as_int64(table)  # type: ignore[no-any-return]
 
@@ -71,11 +68,9 @@ def _found(table: Table) -> Any:
         return found[1].layout(found[0])
     if (crossed := _crossed(table)) is not None:
         return crossed
-    raise RangeError(
-        f"offsets of no layout of shape:stride: {plain.why}",
-        "a layout, a swizzle of one, or offsets that are linear over bits",
-        "take a part of it that is one, or cut it at that coordinate",
-    )
+    what = f"offsets of no layout of shape:stride: {plain.why}"
+    expected = "a layout, a swizzle of one, or offsets that are linear over bits"
+    raise RangeError(what, expected, "take a part of it that is one, or cut it at that coordinate")
 
 
 def _crossed(table: Table) -> Any:

@@ -70,20 +70,14 @@ def coordinates_of(code: Code, given: Sequence[str] | None, count: int, values: 
             o[:count] for o in _ORDERS if {*found} == {*o[:count]} or (o is _ORDERS[0] and {*found} <= {*o[:count]})
         ]
         names = found if len(found) <= 1 == count else next(iter(orders), ())
-        names = (
-            tuple(sorted(found, key=lambda n: (re.sub(r"\d", "", n), int(re.sub(r"\D", "", n)))))
-            if numbered and found
-            else names
-        )
+        if numbered and found:
+            names = tuple(sorted(found, key=lambda n: (re.sub(r"\d", "", n), int(re.sub(r"\D", "", n)))))
         if len(names) != count and found:
             raise _unordered(found, count)
         names = tuple(names) if found else tuple(f"i{k}" for k in range(count))
     if len(names) != count:
-        raise RangeError(
-            f"the coordinates {', '.join(names)[:200]} for {_extents(count)}",
-            "an extent for each",
-            f"give {_extents(len(names))}, or name as many coordinates as there are extents",
-        )
+        fix = f"give {_extents(len(names))}, or name as many coordinates as there are extents"
+        raise RangeError(f"the coordinates {', '.join(names)[:200]} for {_extents(count)}", "an extent for each", fix)
     if twice := [n for n in names if names.count(n) > 1 or n in values]:
         what = f"the coordinate {twice[0]:.40} with two meanings"
         raise RangeError(what, "each name once, as a coordinate or a value", "give one of them another name")

@@ -146,11 +146,8 @@ def box_of(tests: tuple[Test, ...], indices: tuple[Leaf, ...], extents: tuple[Le
             raise RangeError(f"the condition {x}", "a bound from above of one coordinate", fix)
         at_least = bound >= 0
         if not (at_least if isinstance(at_least, bool) else at_least.holds):
-            raise RangeError(
-                f"the bound {shown(bound)}, which may be negative",
-                "0 or more, proved",
-                "declare it: dim('M', at_least=0)",
-            )
+            what = f"the bound {shown(bound)}, which may be negative"
+            raise RangeError(what, "0 or more, proved", "declare it: dim('M', at_least=0)")
         box[k] = smaller(box[k], bound)
     return tuple(as_static(n) if isinstance(n, int) else n for n in box)
 

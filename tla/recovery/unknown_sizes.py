@@ -15,8 +15,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
+from ..codegen.proofs.reading import ARITHMETIC
 from ..core.composed import ComposedLayout
-from ..core.errors import LeafTypeError, ParseError, RangeError, Unproven
+from ..core.errors import LeafTypeError, RangeError, Unproven
 from ..core.int_tuple import shown
 from ..core.ints import Leaf, is_int
 from ..core.layout import Layout
@@ -24,40 +25,27 @@ from ..core.leaf_arithmetic import larger, smaller
 from ..symbolic import SymInt, dim, index, prove
 from ..symbolic.conditions import Condition, proved_divides, require_condition
 from ..symbolic.parse_expression import read as read_size
-from ..symbolic.poly import ONE, Atom, Poly, Symbol, one_of, split
+from ..symbolic.poly import ONE, Poly, one_of, split
 from ..symbolic.rules import floor_div
 from ..symbolic.symint import poly_of, wrap
 from .digits import Digits
-from .evaluate import Evaluator
+from .evaluate import TESTS, Evaluator
 from .reading import Call, Code, Op
 from .unknown_bounds import Choice, NoValue, Open, Test, bounded, choice
-from .unknown_swizzles import swizzled_layout
+from .unknown_swizzles import swizzled_layout, symbols_of
 
 _COMPUTED: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "//": operator.floordiv,
-    "%": operator.mod,
+    **ARITHMETIC,
     "quot": operator.floordiv,
     "rem": operator.mod,
-    "^": operator.xor,
-    "&": operator.and_,
-    "|": operator.or_,
-    "<<": operator.lshift,
-    ">>": operator.rshift,
     "min": smaller,
     "max": larger,
     "ceildiv": lambda a, b: -(-a // b),
     "ceil_div": lambda a, b: -(-a // b),
 }
 _TESTS: dict[str, Callable[[Any, Any], Condition | bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": lambda a, b: _equal(a, b),
-    "!=": lambda a, b: _equal(a, b),
+    **TESTS,
+    **dict.fromkeys(("==", "!="), lambda a, b: _equal(a, b)),
 }
 #: Operations that are C's on values of 0 or more only, where they round down.
 _OF_NO_NEGATIVES = frozenset(("quot", "rem", "ceil_div"))
@@ -121,18 +109,11 @@ class SymbolicEvaluator(Evaluator):
 
     extents: Mapping[str, Leaf] = {}
 
-    def result(self) -> tuple[Leaf, tuple[Test, ...]]:
+    def offset(self, value: Any) -> tuple[Leaf, tuple[Test, ...]]:
         """The offset, and the comparisons that hold where there is one."""
-        for name, tree in self.code.steps:
-            self.values[name] = self.of(tree)
-        value: Any = self.code.value
         if isinstance(value, tuple) and str(value[0]) == "results":
-            self.fail(
-                value[0],
-                "an index map of sizes that are names",
-                "one offset",
-                "write the offset that the coordinates lie at",
-            )
+            what, fix = "an index map of sizes that are names", "write the offset that the coordinates lie at"
+            self.fail(value[0], what, "one offset", fix)
         offset, tests = bounded(self.of(value)[0])
         return self.decided(offset), tests
 
@@ -161,12 +142,8 @@ class SymbolicEvaluator(Evaluator):
         passes, given = self.decided(self.of(count)[0]), self.extents[name]
         condition = _equal(passes, given)
         if not (condition if isinstance(condition, bool) else condition.holds is True):
-            self.fail(
-                op,
-                f"{passes} values of {name:.40} for an extent of {given}",
-                "its extent, proved",
-                f"give {passes} in shape=",
-            )
+            what = f"{passes} values of {name:.40} for an extent of {given}"
+            self.fail(op, what, "its extent, proved", f"give {passes} in shape=")
         return self.values[name]
 
     def branched(self, op: Op, condition: Any, *branches: Any) -> tuple[Any, str]:
@@ -240,12 +217,8 @@ class SymbolicEvaluator(Evaluator):
             self.require_24_bits(op, kind, first, second)
             return first * second
         if op not in _COMPUTED:
-            self.fail(
-                op,
-                f"{op} of sizes that are names",
-                "+ - * / % << >> & | ^",
-                "give the sizes numbers, in values= and shape=",
-            )
+            what = f"{op} of sizes that are names"
+            self.fail(op, what, "+ - * / % << >> & | ^", "give the sizes numbers, in values= and shape=")
         if op in _OF_NO_NEGATIVES and not (_at_least(first, 0) and _at_least(second, 1)):
             self.fail(
                 op, f"{first} divided by {second}", "0 or more by 1 or more, proved", "declare the facts that prove it"
@@ -284,12 +257,8 @@ class SymbolicEvaluator(Evaluator):
 
     def held(self, op: Op, values: Any, kind: str) -> Any:
         if kind.startswith("u") and not _at_least(values, 0):
-            self.fail(
-                op,
-                f"{values} in {kind}",
-                "0 or more, proved: integers without a sign wrap",
-                "compute in integers with a sign",
-            )
+            what = f"{values} in {kind}"
+            self.fail(op, what, "0 or more, proved: integers without a sign wrap", "compute in integers with a sign")
         return values
 
 
@@ -313,14 +282,9 @@ def offset_of_text(
 ) -> tuple[Leaf, tuple[Test, ...]]:
     """The offset of a text at coordinates that are symbols, and the bounds outside of which it is -1."""
     given = {**dict.fromkeys(code.bases, 0), **values, **indices}
-    try:
-        evaluator = SymbolicEvaluator(code, given, integer)
-        evaluator.extents = dict(zip(indices, extents))
-        return evaluator.result()
-    except RecursionError:
-        raise ParseError(
-            code.text, 0, "an expression that is too deep", "a shorter one", "give its parts one by one"
-        ) from None
+    evaluator = SymbolicEvaluator(code, given, integer)
+    evaluator.extents = dict(zip(indices, extents))
+    return evaluator.result()  # type: ignore[no-any-return]
 
 
 def layout_of_offset(offset: Leaf, indices: tuple[Leaf, ...], extents: tuple[Leaf, ...]) -> Layout | ComposedLayout:
@@ -349,7 +313,9 @@ def _plain_layout(offset: Leaf, indices: tuple[Leaf, ...], extents: tuple[Leaf, 
         axes.append(axis)
     _require_independent(rest, None, indices)
     found = Digits(wrap(rest), tuple(axes)).layout()
-    _require_equal(found, indices, offset)
+    again = found(*indices)
+    if poly_of(again) != poly_of(offset):  # the proof of what was read
+        raise Unproven(f"it is not known whether {again} of {found} is {offset}", f"{again} == {offset}", _FIX)
     return found
 
 
@@ -358,41 +324,19 @@ _FIX = "declare facts of its sizes that simplify it, or give them numbers, in va
 
 def _require_independent(p: Poly, of: Leaf | None, indices: tuple[Leaf, ...]) -> None:
     """Require that a stride, or what is left of an offset, has no coordinate in it."""
-    if left := [a for a in p.atoms if _depends(a, indices)]:
+    if left := [a for a in p.atoms if a.scope & symbols_of(indices)]:
         what = wrap(Poly({m: c for m, c in p.terms.items() if left[0] in m}))
         times = f"{of} times " if of is not None else ""
         raise RangeError(f"no layout is known of {times}{what}", "a sum of c//p*d, of each coordinate c alone", _FIX)
 
 
-def _require_equal(found: Layout | ComposedLayout, indices: tuple[Leaf, ...], offset: Leaf) -> None:
-    """Require that a layout has this offset: the proof of what was read."""
-    again = found(*indices)
-    if poly_of(again) != poly_of(offset):
-        raise Unproven(f"it is not known whether {again} of {found} is {offset}", f"{again} == {offset}", _FIX)
-
-
-def _depends(a: Atom, indices: tuple[Leaf, ...]) -> bool:
-    return any(n in a.scope for i in indices if isinstance(i, SymInt) for n in _symbols(i))
-
-
-def _symbols(i: SymInt) -> list[Symbol]:
-    """The symbol of an index, not those of its bounds."""
-    return [a for a in i.poly.atoms if isinstance(a, Symbol)]
-
-
 def _axis(p: Poly, at: Leaf, extent: Leaf, indices: tuple[Leaf, ...]) -> tuple[tuple[tuple[Any, Any], ...], Poly]:
     """The modes of a coordinate, and what else an offset has."""
-    places = {ONE: at.poly.atoms[0]} if isinstance(at, SymInt) else {}
-    for a in p.atoms:
-        if (
-            isinstance(at, SymInt)
-            and a.kind == "//"
-            and a.args[0] == at.poly
-            and not any(_depends(x, indices) for x in a.args[1].atoms)
-        ):
-            places[a.args[1]] = a
-    if not places:
+    if not isinstance(at, SymInt):
         return ((extent, 0),), p
+    own = symbols_of(indices)
+    divisions = [a for a in p.atoms if a.kind == "//" and a.args[0] == at.poly and not own & a.args[1].scope]
+    places = {ONE: at.poly.atoms[0], **{a.args[1]: a for a in divisions}}
     order = _ordered(list(places), at)
     modes, stride, last = [], Poly({}), ONE
     for place, following in zip(order, [*order[1:], None]):

@@ -10,24 +10,21 @@ cuts modes at these. Nothing rests on the tables: what is found has the normal f
 from __future__ import annotations
 
 import contextlib
-import functools
 import itertools
 import math
-import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.arrays import as_int64
 from ..core.errors import RangeError
 from ..core.ints import Leaf
-from ..core.leaf_arithmetic import larger, smaller
 from ..core.swizzle import Swizzle
 from ..symbolic import SymInt, index
 from ..symbolic.conditions import proved_divides
 from ..symbolic.evaluate import array_of, folded
 from ..symbolic.poly import Atom, Poly, Symbol, number, one_of
 from ..symbolic.rules import floor_div
-from ..symbolic.symint import poly_of, wrap
+from ..symbolic.symint import of_node, poly_of, wrap
 from .digits import Digits, digits, largest, least
 from .swizzles import MAX_ROWS, chain, likely
 from .unknown_cases import Cases, cases, remainders
@@ -47,12 +44,6 @@ _TRIED = 24
 #: So many remainders of coordinates are told apart in a proof.
 _CASES = 1 << 9
 
-_NODES: Mapping[str, Callable[[Any, Any], Any]] = {
-    "//": operator.floordiv,
-    "^": operator.xor,
-    "min": smaller,
-    "max": larger,
-}
 
 Swizzles = tuple[Swizzle, ...]
 
@@ -103,12 +94,12 @@ def _table(p: Poly, indices: tuple[Leaf, ...], extents: tuple[Leaf, ...], number
     """The offsets at some sizes that meet their facts; None where there are too many."""
     import numpy as np
 
-    own = _own(indices)
+    own = symbols_of(indices)
     within = frozenset().union(*(poly_of(n).scope for n in extents)) - own
     values: dict[str, Any] = {}
     for symbol in sorted(within | p.scope - own, key=lambda n: n.place):
         given = lambda n: values[n.name] // n.unit  # noqa: E731
-        least_, most = ([int(folded(b, given, _node)) for b in bounds] for bounds in (symbol.lowers, symbol.uppers))
+        least_, most = ([int(folded(b, given, of_node)) for b in bounds] for bounds in (symbol.lowers, symbol.uppers))
         value = max([numbers[symbol not in within], *least_])
         values[symbol.name] = symbol.unit * min([value, *most])
     shape = tuple(int(array_of(poly_of(n), values)) for n in extents)
@@ -157,7 +148,7 @@ class _Undone(NamedTuple):
     def places(self, k: int) -> list[Poly]:
         """The places at which modes of a coordinate may begin, each a multiple of that before it where
         this is known."""
-        own = _own(self.indices)
+        own = symbols_of(self.indices)
         divisions = [a.args for a in _atoms(self.offset) if a.kind == "//" and not own & a.args[1].scope]
         found = {d for x, d in divisions if x == self.indices[k]}
         largest_ = max((int(d.const) for _x, d in divisions if d.const is not None), default=1)
@@ -167,11 +158,10 @@ class _Undone(NamedTuple):
     def equal(self, layout: Any, swizzles: Swizzles, inner: Any) -> bool:
         """Whether a layout's offset is proved equal: as a normal form, or as one of i = unit*a + r for each r
         below the unit. The normal form of a chain takes long: there it comes last."""
-        ways: list[Callable[[], bool]] = [
-            lambda: self.equal_as_one(layout),
-            lambda: any(self.equal_by_cases(swizzles, inner, units) for units in self.units()),
-        ]
-        return any(way() for way in (ways if len(swizzles) < 2 else ways[::-1]))
+        if len(swizzles) < 2 and self.equal_as_one(layout):
+            return True
+        by_cases = any(self.equal_by_cases(swizzles, inner, units) for units in self.units())
+        return by_cases or (len(swizzles) >= 2 and self.equal_as_one(layout))
 
     def equal_as_one(self, layout: Any) -> bool:
         """Whether a layout's offset has the normal form."""
@@ -212,21 +202,15 @@ class _Undone(NamedTuple):
     def at(self, where: Mapping[Symbol, Poly], swizzles: Swizzles) -> Poly | None:
         """The undone offset at a coordinate, 0 where nothing is said: a value that the swizzles take to
         the offset there."""
-        own = _own(self.indices)
-        given = {n: wrap(where.get(n, number(0))) for n in own}
+        given = {n: wrap(where.get(n, number(0))) for n in symbols_of(self.indices)}
         value = _computed(self.offset, given)
         undone = _through(swizzles, value)
-        if not _has_xor(undone):
+        if not any(a.kind == "^" for a in _atoms(poly_of(undone))):
             return poly_of(undone)
         for other in _without_xor(poly_of(value)):
             if poly_of(_through(swizzles[::-1], wrap(other))) == poly_of(value):
                 return other
         return None
-
-
-def _has_xor(x: Leaf) -> bool:
-    """Whether there is a xor in a size."""
-    return any(a.kind == "^" for a in _atoms(poly_of(x)))
 
 
 def _through(swizzles: Swizzles, value: Leaf) -> Leaf:
@@ -245,14 +229,10 @@ def _without_xor(p: Poly) -> Iterator[Poly]:
 def _computed(p: Poly, given: Mapping[Any, Leaf]) -> Leaf:
     """A polynomial with values for some of its atoms."""
     seen: dict[Atom, Any] = {**given}
-    return folded(p, lambda n: wrap(one_of(n)), _node, seen)
+    return folded(p, lambda n: wrap(one_of(n)), of_node, seen)
 
 
-def _node(kind: str, *operands: Any) -> Any:
-    return functools.reduce(_NODES[kind], operands)
-
-
-def _own(indices: tuple[Any, ...]) -> frozenset[Symbol]:
+def symbols_of(indices: tuple[Any, ...]) -> frozenset[Symbol]:
     """The symbols of coordinates, not those of their bounds."""
     return frozenset(n for i in indices for n in _symbols(i if isinstance(i, Poly) else poly_of(i)))
 

@@ -120,17 +120,14 @@ class Condition(Value, Displayed):
 
     def __bool__(self) -> bool:
         answer = self.holds
-        if answer is None:
-            raise self.unproven("")
+        if answer is None:  # a truth value is never assumed: a program goes on one way only
+            raise Unproven(f"it is not known whether {self}", str(self), self.settled_by())
         return answer
 
     def unproven(self, where: str) -> Unproven:
         """The error that names it and the declaration that settles it."""
-        if not where:  # a truth value is never assumed: a program goes on one way only
-            return Unproven(f"it is not known whether {self}", str(self), self.settled_by())
-        return Unproven(
-            f"{where}: it is not known whether {self}", str(self), f"{self.settled_by()}, or go on under assuming()"
-        )
+        fix = f"{self.settled_by()}, or go on under assuming()"
+        return Unproven(f"{where}: it is not known whether {self}", str(self), fix)
 
     def settled_by(self) -> str:
         """The declaration that lets it be proved."""
@@ -148,7 +145,7 @@ class Condition(Value, Displayed):
                     return f'declare dim("{n.name}", {fact}={end})'
         n, c = _alone(one)
         if self.question == "<" and n and c == n.unit == 1:
-            return f'declare index("{n.name}", below={_text(other)})'
+            return f'declare index("{n.name}", below={shown(other)})'
         return f"declare facts of {', '.join(sorted(n.name for n in one.scope | other.scope))} that imply it"
 
     def at(self, values: dict[str, int]) -> bool:
@@ -164,13 +161,11 @@ class Condition(Value, Displayed):
         try:
             return self._at(given)
         except KeyError as name:
-            raise Unproven(
-                f"{self} where {name.args[0]} has no value", "a value for each of its sizes", f'add "{name.args[0]}": 4'
-            ) from None
+            what = f"{self} where {name.args[0]} has no value"
+            raise Unproven(what, "a value for each of its sizes", f'add "{name.args[0]}": 4') from None
         except ZeroDivisionError:
-            raise RangeError(
-                f"{self} for {given}, where it divides by 0", "divisors other than 0", "give other values"
-            ) from None
+            what = f"{self} for {given}, where it divides by 0"
+            raise RangeError(what, "divisors other than 0", "give other values") from None
 
     def _at(self, values: dict[str, int]) -> bool:
         return QUESTIONS[self.question][1](value(self.a, values), value(self.b, values))
@@ -187,7 +182,7 @@ class Condition(Value, Displayed):
         return next((values for values in found if _defined(self._at, values) is False), None)
 
     def __str__(self) -> str:
-        return QUESTIONS[self.question][2].format(_text(self.a), _text(self.b))
+        return QUESTIONS[self.question][2].format(shown(self.a), shown(self.b))
 
     def to_python(self) -> str:
         """A Python expression that is True where it holds.
@@ -214,7 +209,8 @@ class Condition(Value, Displayed):
         return Condition, (self.question, self.a, self.b)
 
 
-def _text(p: Poly) -> str:
+def shown(p: Poly) -> str:
+    """The text of the best form of a polynomial, for people."""
     return text.notation(best(p))
 
 

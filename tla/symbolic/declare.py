@@ -32,11 +32,8 @@ def dim(name: str, *, multiple_of: int = 1, at_least: object = 1, at_most: objec
     unit = _known("multiple_of", multiple_of, 1)
     low = poly_of(at_least)
     if (least(low) or 0) < 0 or least(low) is None:
-        raise RangeError(
-            f"dim({name!r}): at_least={at_least}",
-            "0 or more: it is a size",
-            "use index for other integers, or a difference",
-        )
+        what = f"dim({name!r}): at_least={at_least}"
+        raise RangeError(what, "0 or more: it is a size", "use index for other integers, or a difference")
     high = None if at_most is None else poly_of(at_most)
     return _declared(name, unit, low, high, f"dim({name!r})")
 
@@ -121,11 +118,8 @@ def _declared(name: str, unit: int, low: Poly, high: Poly | None, what: str) -> 
     highest = None if high is None else floor_div(high, number(unit))
     if highest is not None and (room := greatest(highest - lowest)) is not None and room < 0:
         given = f"{wrap(low)} <= {name} <= {wrap(high or low)}" + (f", a multiple of {unit}" if unit > 1 else "")
-        raise RangeError(
-            f"{what}: no integer has {given}",
-            "facts that do not contradict each other",
-            "lower at_least, or raise at_most",
-        )
+        expected = "facts that do not contradict each other"
+        raise RangeError(f"{what}: no integer has {given}", expected, "lower at_least, or raise at_most")
     n = symbol(name, unit, (lowest,), () if highest is None else (highest,))
     require_one_meaning(n.scope)
     return of_symbol(n)
@@ -139,8 +133,6 @@ def unnamed(name: str, low: int | None) -> SymInt:
 
 def unknown(name: str, divisor: int, extent: bool) -> SymInt:
     """A size that a print of others does not tell: an extent, 0 or more, or a stride, which may be anything."""
-    return (
-        dim(name, multiple_of=divisor, at_least=0)
-        if extent
-        else index(name, 2**62, at_least=-(2**62), multiple_of=divisor)
-    )
+    if extent:
+        return dim(name, multiple_of=divisor, at_least=0)
+    return index(name, 2**62, at_least=-(2**62), multiple_of=divisor)

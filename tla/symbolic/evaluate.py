@@ -51,10 +51,8 @@ def folded(
         term: Any = c
         for a in m:
             if a not in seen:
-                if isinstance(a, Symbol):
-                    seen[a] = of_symbol(a)
-                else:
-                    seen[a] = of_node(a.kind, *(folded(x, of_symbol, of_node, seen) for x in a.args))
+                given = (folded(x, of_symbol, of_node, seen) for x in a.args)
+                seen[a] = of_symbol(a) if isinstance(a, Symbol) else of_node(a.kind, *given)
             term = seen[a] * term
         total = total + term
     return total

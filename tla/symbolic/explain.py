@@ -10,7 +10,7 @@ from ..core.ints import Leaf, leaf
 from ..core.kinds import AnyLayout
 from ..core.on_demand import OnDemand
 from . import text
-from .conditions import Condition
+from .conditions import Condition, shown
 from .forms import best, plain, steps
 from .operations import OPERATIONS
 from .poly import Poly
@@ -139,9 +139,9 @@ def explain(x: object, *arguments: object) -> list[Step | Note]:
 def _derivation(x: SymInt) -> list[Step]:
     with traced() as results:
         _replay(x, set())
-    out = [Step(_node(kind, args), _shown(p), rule) for (kind, args), (p, rule) in results.items() if rule]
-    moves = steps(x.poly)
-    return [*out, Step(repr_of(x.poly), str(x), ", then ".join(moves))] if moves else out
+    out = [Step(_node(kind, args), shown(p), rule) for (kind, args), (p, rule) in results.items() if rule]
+    moves, terms = steps(x.poly), text.notation(plain(x.poly))
+    return [*out, Step(terms, str(x), ", then ".join(moves))] if moves else out
 
 
 def _replay(x: SymInt, seen: set[int]) -> None:
@@ -156,17 +156,6 @@ def _replay(x: SymInt, seen: set[int]) -> None:
 
 
 def _node(kind: str, args: tuple[Poly, ...]) -> str:
-    return (
-        f"{kind}({','.join(map(_shown, args))})"
-        if kind in ("min", "max")
-        else kind.join(f"({_shown(p)})" for p in args)
-    )
-
-
-def _shown(p: Poly) -> str:
-    return text.notation(best(p))
-
-
-def repr_of(p: Poly) -> str:
-    """The normal form, term by term."""
-    return text.notation(plain(p))
+    if kind in ("min", "max"):
+        return f"{kind}({','.join(map(shown, args))})"
+    return kind.join(f"({shown(p)})" for p in args)

@@ -33,11 +33,8 @@ def require_one_meaning(scope: Iterable[Symbol]) -> None:
         other = names.setdefault(n.name, n)
         if other is not n:
             both = " and ".join(sorted(map(declaration, (n, other))))
-            raise RangeError(
-                f"two sets of facts for {n.name}: {both}",
-                "one declaration for each name",
-                "declare it once, or rename one",
-            )
+            what = f"two sets of facts for {n.name}: {both}"
+            raise RangeError(what, "one declaration for each name", "declare it once, or rename one")
 
 
 def whole(n: Symbol) -> Poly:

@@ -205,9 +205,8 @@ def _scaled(q: Atom, a: Poly, b: Poly) -> Iterator[Poly]:
     """a*q + b with numerator and divisor times a size's unit: x//d == (x*u + c)//(d*u) for any 0 <= c < u."""
     x, d = q.args
     for unit in sorted({n.unit for p in (x, d) for n in p.atoms if isinstance(n, Symbol) and n.unit > 1}):
-        up = (
-            number(unit - 1) if x.terms.get((), 0) == (d.const or 0) - 1 else ZERO
-        )  # what is rounded up reads x + d - 1
+        # what is rounded up reads x + d - 1
+        up = number(unit - 1) if x.terms.get((), 0) == (d.const or 0) - 1 else ZERO
         yield a * one_of(atom("//", x.scale(unit) + up, d.scale(unit))) + b
 
 

@@ -36,11 +36,9 @@ def from_sympy(e: Any) -> Leaf:
         return abs(from_sympy(e.args[0]))
     make = next((f for kind, f in _FROM.items() if isinstance(e, kind)), None)
     if make is None or (isinstance(e, sympy.Mul) and not all(a.is_integer for a in e.args)):
-        raise LeafTypeError(
-            f"the sympy expression {e!s:.60}",
-            "integers with + - * and floor, ceiling, Mod, Min, Max",
-            "declare its symbols integer=True, and divide with FloorDiv",
-        )
+        what = f"the sympy expression {e!s:.60}"
+        expected = "integers with + - * and floor, ceiling, Mod, Min, Max"
+        raise LeafTypeError(what, expected, "declare its symbols integer=True, and divide with FloorDiv")
     return functools.reduce(make, map(from_sympy, e.args))
 
 

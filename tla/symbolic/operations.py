@@ -31,11 +31,9 @@ def _divisor(what: str, x: Poly, d: Poly) -> tuple[Poly, Poly]:
     if is_positive(-d):
         return -x, -d
     if not require_condition(Condition("<=", ONE, d), f"({notation(x)}) {what} ({notation(d)})"):
-        raise RangeError(
-            f"({notation(x)}) {what} ({notation(d)}): a divisor that is 0 or may be",
-            "a divisor of 1 or more",
-            "leave out what is empty",
-        )
+        expected = "a divisor of 1 or more"
+        fix = "leave out what is empty"
+        raise RangeError(f"({notation(x)}) {what} ({notation(d)}): a divisor that is 0 or may be", expected, fix)
     return x, d
 
 

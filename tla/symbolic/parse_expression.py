@@ -59,11 +59,8 @@ class _ExpressionReader(Reader):
         """The token that stands here, which is taken: an operator, or a name."""
         self.operations += 1
         if self.operations > MAX_OPERATIONS:
-            self.fail(
-                f"more than {MAX_OPERATIONS:,} operations and names",
-                f"{MAX_OPERATIONS:,} at most",
-                "give parts of it names",
-            )
+            what = f"more than {MAX_OPERATIONS:,} operations and names"
+            self.fail(what, f"{MAX_OPERATIONS:,} at most", "give parts of it names")
         return super().next()
 
     def xor(self) -> Leaf:
@@ -108,12 +105,8 @@ class _ExpressionReader(Reader):
             return self.symbols[name]
         except KeyError:
             fix = write_nearest(name, [*self.symbols]) or f"give symbols=[dim('{name:.40}')]"
-            self.fail(
-                f"the name {name!r:.40} is not known",
-                f"one of the symbols: {', '.join(self.symbols) or 'none'}"[:400],
-                fix,
-                start,
-            )
+            what = f"the name {name!r:.40} is not known"
+            self.fail(what, f"one of the symbols: {', '.join(self.symbols) or 'none'}"[:400], fix, start)
 
     def ceiling(self) -> Leaf:
         a = self.product()

@@ -6,6 +6,7 @@ these. So a tree is read before it is printed, and str() gives what parse() take
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 
 from .poly import Poly, number
@@ -30,7 +31,5 @@ _OPERATIONS: dict[str, Callable[[Poly, Poly], Poly]] = {
     "//": _quotient,
     "%": lambda x, d: x - d * _quotient(x, d),
     "ceil": lambda x, d: -_quotient(-x, d),
-    "^": lambda x, y: node("^", x, y),
-    "min": lambda x, y: node("min", x, y),
-    "max": lambda x, y: node("max", x, y),
+    **{op: functools.partial(node, op) for op in ("^", "min", "max")},
 }

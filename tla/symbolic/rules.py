@@ -109,9 +109,8 @@ def _multiples(x: Poly, d: Poly) -> Poly | None:
     for m, k in others.terms.items():
         left = without(m, n)
         if left is not None and (abs(k) >= c or not m):
-            often = (
-                (2 * k + c - 1) // (2 * c) if m else k // c
-            )  # a number stays within 0 and d, so that each sum has one form
+            # a number stays within 0 and d, so that each sum has one form
+            often = (2 * k + c - 1) // (2 * c) if m else k // c
             if often:
                 found.append((left, often))
     whole = poly(found, whole.terms)
@@ -185,11 +184,8 @@ def _between(x: Poly, d: Poly) -> Poly | None:
     """A number, where x stays between two multiples of d."""
     low = least(x)
     if c := d.const:
-        return (
-            number(low // c)
-            if low is not None and (high := greatest(x)) is not None and low // c == high // c
-            else None
-        )
+        high = greatest(x) if low is not None else None
+        return None if low is None or high is None or low // c != high // c else number(low // c)
     if low is not None and low >= 0:
         return ZERO if is_positive(d - x) else None
     high = greatest(x)

@@ -16,7 +16,7 @@ from ..core.layout import Layout
 from .symint import SymInt, given_values, require_names
 
 
-def at(x: object, values: Mapping[str, Any] = {}, **named: object) -> Any:
+def at(x: object, values: Mapping[str, IntLike] = {}, **named: object) -> Any:
     """A layout, an IntTuple or a size where symbols have values; those that are not named stay.
 
     values   integers, or other sizes, by the names of symbols; there may be more names than x has

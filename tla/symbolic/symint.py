@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, cast
 
 from ..core.errors import LeafTypeError, RangeError, TlaError, Unproven
@@ -152,7 +152,7 @@ class SymInt(Value):
         def of_symbol(n: Symbol) -> Leaf:
             return _checked(n, given[n.name], given) if n.name in given else wrap(one_of(n))
 
-        return folded(self.poly, of_symbol, lambda kind, *xs: _NODES[kind](*xs))
+        return folded(self.poly, of_symbol, of_node)
 
     def equals(self, other: object) -> Condition:
         """The condition that it equals another, for sizes where the normal forms need not show it.
@@ -248,11 +248,8 @@ class SymInt(Value):
     __rshift__, __rrshift__ = _operators("rshift")
 
     def __truediv__(self, other: object) -> Any:
-        raise LeafTypeError(
-            f"{self} / {other!r}: no true division of layout integers",
-            "an integer division",
-            "use // for the quotient rounded down",
-        )
+        what = f"{self} / {other!r}: no true division of layout integers"
+        raise LeafTypeError(what, "an integer division", "use // for the quotient rounded down")
 
     __rtruediv__ = __truediv__
 
@@ -274,7 +271,7 @@ class SymInt(Value):
     def __abs__(self) -> Leaf:
         if (low := least(self.poly)) is not None and low >= 0:
             return self
-        return _NODES["max"](self, -self)
+        return compute("max", self, -self)
 
     def __pow__(self, n: object) -> Leaf:
         n = leaf(n)
@@ -305,10 +302,13 @@ def _polys(x: object, y: object) -> tuple[Poly, Poly]:
     return p, q
 
 
-_NODES: dict[str, Callable[..., Any]] = {
-    kind: lambda x, *more, name=name: functools.reduce(lambda a, b: compute(name, a, b), more, x)
-    for kind, name in (("//", "floordiv"), ("^", "xor"), ("min", "min"), ("max", "max"))
-}
+def of_node(kind: str, *operands: Any) -> Leaf:
+    """The value of a node of the normal form, of integers of any kind."""
+    return functools.reduce(functools.partial(compute, _NAMES.get(kind, kind)), operands)
+
+
+#: The operations of nodes that are not called as these are.
+_NAMES = {"//": "floordiv", "^": "xor"}
 
 
 def compute(name: str, a: IntLike, b: IntLike) -> Leaf:
@@ -356,11 +356,8 @@ def _condition(question: str, a: IntLike, b: IntLike) -> Any:
 def given_values(values: Mapping[str, Any], named: Mapping[str, Any] = {}) -> dict[str, Any]:
     """The values of sizes by their names; LeafTypeError for what is no mapping of names to integers."""
     if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
-        raise LeafTypeError(
-            f"{values!r:.60} for the values of sizes",
-            "names with their values",
-            'write at(x, M=128), or at(x, {"M": 128})',
-        )
+        what = f"{values!r:.60} for the values of sizes"
+        raise LeafTypeError(what, "names with their values", 'write at(x, M=128), or at(x, {"M": 128})')
     return {name: leaf(n) for name, n in {**values, **named}.items()}
 
 

@@ -15,8 +15,8 @@ from typing import Any
 from ..core.arrays import computed
 from ..core.cache import compiled
 from .alignment import extents
-from .loops import constant
-from .program import Op, Program
+from .loops import KEPT, QUOTIENTS, SUMS, constant
+from .program import Argument, Op, Program
 
 #: The value of a size that nothing is known of, over what divides it.
 ODD = 257
@@ -25,24 +25,11 @@ MAX_DEPTH, MAX_ELEMENTS = 200, 2**20
 _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     "eq": operator.eq,
     "ne": operator.ne,
-    "slt": operator.lt,
-    "sle": operator.le,
-    "sgt": operator.gt,
-    "sge": operator.ge,
-    "ult": operator.lt,
-    "ule": operator.le,
-    "ugt": operator.gt,
-    "uge": operator.ge,
+    **{sign + name: getattr(operator, name) for sign in "su" for name in ("lt", "le", "gt", "ge")},
 }
-_KEPT = ("arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast", "ttg.convert_layout", "tt.bitcast")
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "arith.addi": operator.add,
-    "arith.subi": operator.sub,
-    "arith.muli": operator.mul,
-    "arith.divsi": operator.floordiv,
-    "arith.divui": operator.floordiv,
-    "arith.remsi": operator.mod,
-    "arith.remui": operator.mod,
+    **SUMS,
+    **QUOTIENTS,
     "arith.andi": operator.and_,
     "arith.ori": operator.or_,
     "arith.xori": operator.xor,
@@ -88,7 +75,7 @@ class Addresses:
         if name in self._begins:
             return self.of(self._begins[name])
         if (argument := self._arguments.get(name)) is not None:
-            return self._argument(argument.name[1:].replace("@", "_line"), argument.type, argument.divisibility)
+            return self._argument(argument)
         op = self.program.definitions.get(name)
         if op is None or len(op.results) != 1:
             return None
@@ -99,19 +86,13 @@ class Addresses:
             return None
         try:
             return self._done(op, given)
-        except (
-            ArithmeticError,
-            IndexError,
-            ValueError,
-            TypeError,
-        ):  # a text that is no program; or integers that no array holds
+        except (ArithmeticError, LookupError, ValueError, TypeError):  # no program; or integers that no array holds
             return None
 
-    def _argument(self, name: str, type_: str, divisibility: int) -> Any:
-        if type_.startswith("!tt.ptr"):
+    def _argument(self, argument: Argument) -> Any:
+        if argument.type.startswith("!tt.ptr"):
             return 0
-        integer = type_.startswith("i") and type_[1:].isdecimal()
-        return self._size(name, divisibility * ODD) if integer else None
+        return self._size(argument.size, argument.divisibility * ODD) if argument.is_integer else None
 
     def _size(self, name: str, otherwise: int) -> int:
         if name in self.sizes:
@@ -135,10 +116,8 @@ class Addresses:
         if op.name == "tt.expand_dims":
             return np.expand_dims(given[0], op.integer("axis") or 0)
         if op.name == "tt.trans":
-            return np.transpose(
-                given[0], [int(n) for n in compiled("[0-9]+").findall(op.attributes["order"].partition(":")[2])]
-            )
-        if op.name in _KEPT:
+            return np.transpose(given[0], op.integers("order"))
+        if op.name in KEPT:
             return given[0]
         if op.name == "arith.select":
             return np.where(*given) if shape else given[1] if given[0] else given[2]

@@ -17,9 +17,8 @@ a conversion elsewhere.
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from ..access.counting import access
 from ..core.cache import compiled
@@ -30,13 +29,15 @@ from .addresses import pointee_bits
 from .advice import Advice
 from .alignment import extents, vector_of
 from .arguments import facts
-from .costs import Cost, Costs, Part, allocated, mask_of, wide, without_copies
+from .costs import Cost, Costs, Part, allocated, mask_of, placed, wide
 from .loops import Size
 from .memories import COPY, FREE, allocations, memory_of
 from .program import Op, Program
 from .reuse import reuses
-from .shared import Moved, moved
+from .shared import Moved, moved, without_copies
 from .swizzles import swizzles
+
+T = TypeVar("T")
 
 _VECTORS, _PHASES, _PER_PHASE = (1, 2, 4, 8, 16), (1, 2, 4, 8, 16), (1, 2, 4, 8)
 _SIZES = (1, 2, 4, 8, 16)
@@ -54,6 +55,12 @@ class _Counted(NamedTuple):
     @property
     def rank(self) -> tuple[int, int]:
         return sum(self.each), self.instructions
+
+    @classmethod
+    def of(cls, rows: Sequence[Cost], counts: Sequence[tuple[int, int]]) -> _Counted:
+        """The cost of rows, of each its wavefronts and its instructions."""
+        total: Size = sum((row.times * cost for row, (cost, _) in zip(rows, counts)), 0)
+        return cls(total, tuple(cost for cost, _ in counts), sum(n for _, n in counts))
 
 
 def advise(found: Costs) -> tuple[Advice, ...]:
@@ -125,29 +132,31 @@ def _better_memory(found: Costs, rows: Sequence[Cost]) -> Advice | None:
         now = _of_memory(found, rows, shared.layout)
     except TlaError:
         return None
-    best: tuple[Any, _Counted] | None = None
-    for layout in _layouts(found, shared):
-        try:
-            there = _of_memory(found, rows, layout)
-        except TlaError:  # a layout that the tile, or the width of an access, does not allow
-            continue
-        if there.rank < (now if best is None else best[1]).rank:
-            best = layout, there
-    if best is None or sum(best[1].each) >= sum(now.each):
+    best = _best(now, _layouts(found, shared), lambda layout: _of_memory(found, rows, layout))
+    if best is None:
         return None
     kind = "padding" if isinstance(best[0], PaddedSharedLayout) else "swizzle"
-    alias = _alias(_memory_type(rows[0].op))
-    return Advice(
-        kind,
-        alias,
-        to_text(shared.layout),
-        to_text(best[0]),
-        tuple(rows),
-        "wavefronts",
-        now.total,
-        best[1].total,
-        sum(now.each) - sum(best[1].each),
-    )
+    return _saving(kind, _alias(_memory_type(rows[0].op)), to_text(shared.layout), to_text(best[0]), rows, now, best[1])
+
+
+def _best(now: _Counted, changes: Iterable[T], count: Callable[[T], _Counted]) -> tuple[T, _Counted] | None:
+    """The change by which accesses take the fewest wavefronts, if that is fewer than now."""
+    best: tuple[T, _Counted] | None = None
+    for change in changes:
+        try:
+            there = count(change)
+        except TlaError:  # what the tile, the operand, or the width of an access, does not allow
+            continue
+        if there.rank < (now if best is None else best[1]).rank:
+            best = change, there
+    return best if best is not None and sum(best[1].each) < sum(now.each) else None
+
+
+def _saving(
+    kind: str, alias: str, was: str, change: str, rows: Sequence[Cost], now: _Counted, then: _Counted
+) -> Advice:
+    saved = sum(now.each) - sum(then.each)
+    return Advice(kind, alias, was, change, tuple(rows), "wavefronts", now.total, then.total, saved)
 
 
 def _layouts(found: Costs, shared: Typed) -> Iterator[Any]:
@@ -166,13 +175,11 @@ def _layouts(found: Costs, shared: Typed) -> Iterator[Any]:
 
 def _of_memory(found: Costs, rows: Sequence[Cost], layout: Any) -> _Counted:
     """The wavefronts of accesses to a memory of another layout."""
-    total: Size = 0
-    each, instructions = list[int](), 0
-    for row in rows:
-        one = _copied(found, row, layout) if row.op.name == COPY else _loaded(found, row.op, layout)
-        total, instructions = total + row.times * one[0], instructions + one[1]
-        each.append(one[0])
-    return _Counted(total, tuple(each), instructions)
+    copies = (row.op.name == COPY for row in rows)
+    counts = [
+        _copied(found, row, layout) if copy else _loaded(found, row.op, layout) for row, copy in zip(rows, copies)
+    ]
+    return _Counted.of(rows, counts)
 
 
 def _loaded(found: Costs, op: Op, layout: Any) -> tuple[int, int]:
@@ -181,9 +188,7 @@ def _loaded(found: Costs, op: Op, layout: Any) -> tuple[int, int]:
     typed = found.program.typed(op.operand_types[0] if store else op.result_types[0])
     shared = found.program.typed(allocated(_memory_type(op)))
     key = (op.operand_types, op.result_types, repr(layout), store)
-    one: Moved = found.once(
-        key, lambda: moved(typed.linear, _placed(layout, shared), wide(typed), found.machine, store)
-    )
+    one: Moved = found.once(key, lambda: moved(typed.linear, placed(shared, layout), wide(typed), found.machine, store))
     if found.machine.transposes and not store and one.vector == wide(typed).bits < _WORD:
         raise RangeError("a load that may transpose", "one of vectors, which does not", "compile it, and count")
     return one.access.total, one.instructions
@@ -192,11 +197,7 @@ def _loaded(found: Costs, op: Op, layout: Any) -> tuple[int, int]:
 def _copied(found: Costs, row: Cost, layout: Any) -> tuple[int, int]:
     """The wavefronts of a copy to shared memory, in accesses as wide as the program's."""
     shared, part = found.program.typed(allocated(_memory_type(row.op))), row.parts[0]
-    return found.written(row.op.operand_types[0], _placed(layout, shared), part.vector).total, part.instructions
-
-
-def _placed(layout: Any, shared: Typed) -> Any:
-    return layout if isinstance(layout, PaddedSharedLayout) else layout.linear(shared.shape)
+    return found.written(row.op.operand_types[0], placed(shared, layout), part.vector).total, part.instructions
 
 
 # ------------------------------------------------------------------------------------------------- global memory
@@ -219,10 +220,8 @@ def _orders(found: Costs) -> Iterator[Advice]:
             k = int(best[1][0] == now[0])  # 0: sectors, 1: instructions
             before, after = (sum((row.times * n[k] for row in rows), 0) for n in (now, best[1]))
             kind, unit = (("order", "sectors"), ("vectors", "instructions"))[k]
-            was, change = to_text(typed.layout), to_text(best[0])
-            yield Advice(
-                kind, _alias(type_), was, change, tuple(rows), unit, before, after, len(rows) * (now[k] - best[1][k])
-            )
+            was, change, saved = to_text(typed.layout), to_text(best[0]), len(rows) * (now[k] - best[1][k])
+            yield Advice(kind, _alias(type_), was, change, tuple(rows), unit, before, after, saved)
 
 
 def _may_be_less(part: Part, widest: int) -> bool:
@@ -267,9 +266,8 @@ def _blocked(typed: Typed, program: Program, width: int, widest: int) -> Iterato
             left = [program.lanes, program.warps]
             for d in order:
                 for place, each in enumerate((threads, warps)):
-                    each[d] = min(
-                        left[place], max(1, typed.shape[d] // (sizes[d] * math.prod(x[d] for x in (threads, warps))))
-                    )
+                    rest = typed.shape[d] // (sizes[d] * threads[d] * warps[d])
+                    each[d] = min(left[place], max(1, rest))
                     left[place] //= each[d]
             threads[order[-1]] *= left[0]
             warps[order[-1]] *= left[1]
@@ -297,42 +295,20 @@ def _better_width(found: Costs, rows: Sequence[Cost]) -> Advice | None:
     if not found.machine.nvidia or not all(isinstance(x, DotOperandLayout) and x.k_width for x in layouts):
         return None
     least = 32 // max(8, found.program.typed(rows[0].op.result_types[0]).bits or 32)
-    now = _of_width(found, rows, layouts[0].k_width)
-    best = None
-    for width in (1 << k for k in range(bits.log2(_WIDEST_K) + 1)):
-        try:
-            there = _of_width(found, rows, width) if width >= max(1, least) and width != layouts[0].k_width else now
-        except TlaError:  # the operand has no such width
-            continue
-        if there.rank < (now if best is None else best[1]).rank:
-            best = width, there
-    if best is None or sum(best[1].each) >= sum(now.each):
-        return None
-    was, change = f"kWidth = {layouts[0].k_width}", f"kWidth = {best[0]}"
-    return Advice(
-        "kWidth",
-        "",
-        was,
-        change,
-        tuple(rows),
-        "wavefronts",
-        now.total,
-        best[1].total,
-        sum(now.each) - sum(best[1].each),
-    )
+    own = layouts[0].k_width
+    now = _of_width(found, rows, own)
+    widths = (w for w in (1 << k for k in range(bits.log2(_WIDEST_K) + 1)) if w >= max(1, least) and w != own)
+    best = _best(now, widths, lambda width: _of_width(found, rows, width))
+    return best and _saving("kWidth", "", f"kWidth = {own}", f"kWidth = {best[0]}", rows, now, best[1])
 
 
 def _of_width(found: Costs, rows: Sequence[Cost], width: int) -> _Counted:
     """The wavefronts of loads of operands of another kWidth."""
-    total: Size = 0
-    each, instructions = list[int](), 0
+    counts = []
     for row in rows:
-        typed, shared = (
-            found.program.typed(row.op.result_types[0]),
-            found.program.typed(allocated(row.op.operand_types[0])),
-        )
+        typed = found.program.typed(row.op.result_types[0])
+        shared = found.program.typed(allocated(row.op.operand_types[0]))
         layout = DotOperandLayout(typed.layout.operand_index, typed.layout.parent, width)
-        one = moved(layout.linear(typed.shape), _placed(shared.layout, shared), wide(typed), found.machine, False)
-        total, instructions = total + row.times * one.access.total, instructions + one.instructions
-        each.append(one.access.total)
-    return _Counted(total, tuple(each), instructions)
+        one = moved(layout.linear(typed.shape), placed(shared), wide(typed), found.machine, False)
+        counts.append((one.access.total, one.instructions))
+    return _Counted.of(rows, counts)

@@ -11,12 +11,13 @@ Source: Triton 3.9, the analysis of axis information and its use for loads and s
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 from ..core.cache import compiled
-from ..linear import LinearLayout, bits
-from .loops import constant
+from ..linear import LinearLayout
+from .loops import KEPT, constant
 from .program import Op, Program
 
 #: What divides 0.
@@ -46,8 +47,19 @@ def _power(n: int) -> int:
     return n & -n if n else _ALL
 
 
-def _each(f: Callable[[int, int], int], a: Vector, b: Vector) -> Vector:
-    return tuple(map(f, a, b))
+def _gcds(a: Vector, b: Vector) -> Vector:
+    return tuple(map(math.gcd, a, b))
+
+
+def _computed(f: Callable[[int, int], int], a: Runs, b: Runs) -> int | None:
+    """The value of an operation, where both values are known."""
+    return None if a.value is None or b.value is None else f(a.value, b.value)
+
+
+def _within(a: Runs, b: Runs) -> Vector:
+    """The lengths of runs that count up, none of them past a multiple of b, which is equal there."""
+    found = zip(a.counts, a.divides, b.divides, b.equal)
+    return tuple(math.gcd(n, math.gcd(x, y)) if e > 1 else 1 for n, x, y, e in found)
 
 
 class Alignment:
@@ -91,7 +103,7 @@ class Alignment:
                 self._known[argument] = self._met(self._known.get(argument), self.of(begin))
             if op.name == "scf.for" and len(op.operands) > 2 and op.begins:
                 low, step = self.of(op.operands[0]), self.of(op.operands[2])
-                self._known[[*op.begins][-1]] = Runs((1,), _each(math.gcd, low.divides, step.divides), (1,))
+                self._known[[*op.begins][-1]] = Runs((1,), _gcds(low.divides, step.divides), (1,))
             if op.name == "scf.yield" and op.parent is not None:
                 self._yielded(op, self.program.ops[op.parent])
             elif op.results and op.name != "scf.for":
@@ -109,23 +121,18 @@ class Alignment:
         """The facts of a value that is one or the other."""
         if a is None or len(a.counts) != len(b.counts):
             return b
-        value = a.value if a.value == b.value else None
-        return Runs(
-            _each(math.gcd, a.counts, b.counts),
-            _each(math.gcd, a.divides, b.divides),
-            _each(math.gcd, a.equal, b.equal),
-            value,
-        )
+        counts, divides, equal = map(_gcds, a[:3], b[:3])
+        return Runs(counts, divides, equal, a.value if a.value == b.value else None)
 
     def _worked_out(self, op: Op) -> Runs:
         name, short = op.results[0], op.name.partition(".")[2]
         rule = getattr(self, f"_{short}", None) if op.name.startswith(("arith.", "tt.")) else None
-        if op.name in _KEPT and op.operands:
+        if op.name in KEPT and op.operands:
             return self._fitted(self.of(op.operands[0]), name)
+        if rule is None:
+            return self._nothing(name)
         try:
-            return (
-                self._nothing(name) if rule is None else self._fitted(rule(op, [self.of(x) for x in op.operands]), name)
-            )
+            return self._fitted(rule(op, [self.of(x) for x in op.operands]), name)
         except (IndexError, ValueError):  # fewer operands than the operation has: a text that is no program
             return self._nothing(name)
 
@@ -154,9 +161,8 @@ class Alignment:
         for count, d in zip(one.counts, one.divides):
             divides = math.gcd(divides, 1 if count > 1 else d)
         divides = _power(one.value) if one.value is not None else divides
-        counts, firsts, equal = (
-            (*x[:at], n, *x[at:]) for x, n in ((one.counts, 1), (one.divides, divides), (one.equal, 1))
-        )
+        rows = ((one.counts, 1), (one.divides, divides), (one.equal, 1))
+        counts, firsts, equal = ((*x[:at], n, *x[at:]) for x, n in rows)
         return Runs(counts, firsts, equal, one.value)
 
     def _broadcast(self, op: Op, given: list[Runs]) -> Runs:
@@ -166,20 +172,17 @@ class Alignment:
         return Runs(counts, one.divides, tuple(a if w else n for w, a, n in zip(wider, after, one.equal)), one.value)
 
     def _trans(self, op: Op, given: list[Runs]) -> Runs:
-        order = [int(n) for n in compiled(r"[0-9]+").findall(op.attributes.get("order", "").partition(":")[2])]
-        if sorted(order) != [*range(len(given[0].counts))]:
+        order, one = op.integers("order"), given[0]
+        if sorted(order) != [*range(len(one.counts))]:
             return self._nothing(op.results[0])
-        counts, divides, equal = (
-            tuple(x[k] for k in order) for x in (given[0].counts, given[0].divides, given[0].equal)
-        )
-        return Runs(counts, divides, equal, given[0].value)
+        counts, divides, equal = (tuple(x[k] for k in order) for x in one[:3])
+        return Runs(counts, divides, equal, one.value)
 
     def _addi(self, op: Op, given: list[Runs], scale: int = 1) -> Runs:
         a, b = given
         counts = [max(math.gcd(x, y), math.gcd(z, w)) for x, y, z, w in zip(a.counts, b.equal, a.equal, b.counts)]
         divides = tuple(math.gcd(x, y * scale) for x, y in zip(a.divides, b.divides))
-        value = None if a.value is None or b.value is None else a.value + scale * b.value
-        return Runs(tuple(counts), divides, _each(math.gcd, a.equal, b.equal), value)
+        return Runs(tuple(counts), divides, _gcds(a.equal, b.equal), _computed(lambda x, y: x + scale * y, a, b))
 
     def _addptr(self, op: Op, given: list[Runs]) -> Runs:
         pointee = compiled(_POINTEE).search(self.program.types.get(op.operands[0], "") or "".join(op.operand_types[:1]))
@@ -187,13 +190,8 @@ class Alignment:
 
     def _subi(self, op: Op, given: list[Runs]) -> Runs:
         a, b = given
-        value = None if a.value is None or b.value is None else a.value - b.value
-        return Runs(
-            _each(math.gcd, a.counts, b.equal),
-            _each(math.gcd, a.divides, b.divides),
-            _each(math.gcd, a.equal, b.equal),
-            value,
-        )
+        of_parts = _gcds(a.counts, b.equal), _gcds(a.divides, b.divides), _gcds(a.equal, b.equal)
+        return Runs(*of_parts, _computed(operator.sub, a, b))
 
     def _muli(self, op: Op, given: list[Runs]) -> Runs:
         a, b = given
@@ -202,28 +200,21 @@ class Alignment:
             tuple(1 if n > 1 and other.value != 1 else d for n, d in zip(own.counts, own.divides))
             for own, other in ((a, b), (b, a))
         ]
-        divides = _each(lambda x, y: min(x * y, _ALL), *firsts)
-        value = None if a.value is None or b.value is None else a.value * b.value
-        return Runs(counts, divides, _each(math.gcd, a.equal, b.equal), value)
+        divides = tuple(min(x * y, _ALL) for x, y in zip(*firsts))
+        return Runs(counts, divides, _gcds(a.equal, b.equal), _computed(operator.mul, a, b))
 
     def _divsi(self, op: Op, given: list[Runs]) -> Runs:
         a, b = given
         if b.value == 1:
             return a
         one = (1,) * len(a.counts)
-        runs = [
-            math.gcd(n, math.gcd(x, y)) if e > 1 else 1 for n, x, y, e in zip(a.counts, a.divides, b.divides, b.equal)
-        ]
-        return Runs(one, one, tuple(max(math.gcd(x, y), n) for x, y, n in zip(a.equal, b.equal, runs)))
+        return Runs(one, one, tuple(map(max, _gcds(a.equal, b.equal), _within(a, b))))
 
     _divui = _divsi
 
     def _remsi(self, op: Op, given: list[Runs]) -> Runs:
         a, b = given
-        counts = tuple(
-            math.gcd(n, math.gcd(x, y)) if e > 1 else 1 for n, x, y, e in zip(a.counts, a.divides, b.divides, b.equal)
-        )
-        return Runs(counts, _each(math.gcd, a.divides, b.divides), _each(math.gcd, a.equal, b.equal))
+        return Runs(_within(a, b), _gcds(a.divides, b.divides), _gcds(a.equal, b.equal))
 
     _remui = _remsi
 
@@ -231,15 +222,11 @@ class Alignment:
         a, b = given
         low, high = (a, b) if op.body.split(",")[0] in ("slt", "ult", "sge", "uge") else (b, a)
         one = (1,) * len(a.counts)
-        runs = [
-            math.gcd(n, math.gcd(x, y)) if e > 1 else 1
-            for n, x, y, e in zip(low.counts, low.divides, high.divides, high.equal)
-        ]
-        return Runs(one, one, tuple(max(math.gcd(x, y), n) for x, y, n in zip(a.equal, b.equal, runs)))
+        return Runs(one, one, tuple(map(max, _gcds(a.equal, b.equal), _within(low, high))))
 
     def _andi(self, op: Op, given: list[Runs]) -> Runs:
         one = (1,) * len(given[0].counts)
-        return Runs(one, one, _each(math.gcd, given[0].equal, given[1].equal))
+        return Runs(one, one, _gcds(given[0].equal, given[1].equal))
 
     _ori = _andi
 
@@ -247,11 +234,7 @@ class Alignment:
         found = self._met(given[1], given[2])
         if len(given[0].equal) != len(found.equal):  # a condition of one bit for all
             return found
-        return found._replace(counts=_each(math.gcd, given[0].equal, found.counts))
-
-
-#: Operations that leave what is known as it is.
-_KEPT = ("arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast", "ttg.convert_layout", "tt.bitcast")
+        return found._replace(counts=_gcds(given[0].equal, found.counts))
 
 
 def extents(text: str) -> Vector:
@@ -287,11 +270,7 @@ def provable(known: Alignment, pointer: str, axis: int, element_bits: int, mask:
     found = min(aligned, max(1, widest // element_bits))
     if mask is not None and (masks := known.of(mask).equal) and len(masks) > axis:
         found = min(found, masks[axis])
-    return 1 << bits.log2(_floor(found))
-
-
-def _floor(n: int) -> int:
-    return 1 << (n.bit_length() - 1)
+    return 1 << found.bit_length() - 1
 
 
 def _fastest(owners: LinearLayout) -> int:

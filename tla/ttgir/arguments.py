@@ -14,7 +14,8 @@ from collections.abc import Collection, Iterator, Sequence
 from .addresses import pointee_bits
 from .advice import Advice
 from .alignment import Alignment, extents, provable
-from .costs import Cost, Costs, mask_of, without_copies
+from .costs import Cost, Costs, mask_of
+from .shared import registers_of
 
 #: Triton looks for this divisor.
 _DIVISOR = 16
@@ -37,10 +38,8 @@ def facts(found: Costs) -> Iterator[Advice]:
     fewer = [(row, _elements(found, row) // wide) for row, wide, width in zip(rows, most, now) if wide > width]
     fewer = [(row, count) for row, count in fewer if count < row.parts[0].instructions]
     if fewer:
-        before, after = (
-            sum((row.times * n for row, n in pairs), 0)
-            for pairs in ([(r, r.parts[0].instructions) for r, _ in fewer], fewer)
-        )
+        before = sum((row.times * row.parts[0].instructions for row, _ in fewer), 0)
+        after = sum((row.times * count for row, count in fewer), 0)
         saved = sum(row.parts[0].instructions - count for row, count in fewer)
         was = "not known: " + ", ".join(
             [f"{_DIVISOR} divides {name}" for name in divisors] + [f"{name} is 1" for name in ones]
@@ -58,11 +57,14 @@ def _unknown(found: Costs) -> tuple[list[str], list[str]]:
     given as 1."""
     divisors, ones = list[str](), list[str]()
     for a in found.program.arguments:
-        integer = a.type.startswith("i") and a.type[1:].isdecimal()
-        value = found.loops.sizes.get(a.name[1:]) if integer else None
+        value = found.loops.sizes.get(a.name[1:]) if a.is_integer else None
         if value == 1:
             ones.append(a.name)
-        elif (integer or a.type.startswith("!tt.ptr")) and a.divisibility % _DIVISOR and (value or 0) % _DIVISOR == 0:
+        elif (
+            (a.is_integer or a.type.startswith("!tt.ptr"))
+            and a.divisibility % _DIVISOR
+            and (value or 0) % _DIVISOR == 0
+        ):
             divisors.append(a.name)
     return divisors, ones
 
@@ -82,4 +84,4 @@ def _width(found: Costs, row: Cost, known: Alignment) -> int:
 
 def _elements(found: Costs, row: Cost) -> int:
     """The elements that a thread has."""
-    return without_copies(found.program.typed(row.op.operand_types[0]).linear).get_in_dim_size("register")
+    return registers_of(found.program.typed(row.op.operand_types[0]).linear)

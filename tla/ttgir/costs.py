@@ -23,12 +23,12 @@ from ..linear.triton import NVMMASharedLayout, PaddedSharedLayout, SwizzledShare
 from .across import gathered, reduction, run_of, scan as scanned
 from .addresses import Addresses, pointee_bits
 from .alignment import Alignment, extents, vector_of
-from .conversions import conversion
+from .conversions import Conversion, conversion
 from .cute_bulk import bulk
 from .loops import Loops, Size, has_size
 from .machines import Machine, machine
 from .program import Op, Program
-from .shared import Moved, moved
+from .shared import Moved, moved, registers_of, without_copies
 from .tiled_copies import Alone, Side, sides
 
 #: Of elements narrower than a byte each has one of its own.
@@ -143,10 +143,8 @@ class Costs:
         self.addresses = Addresses(program, sizes)
         self._moved: dict[Any, Any] = {}
         counted = (op for op in program.ops if op.name in _COUNTED and _moves(op) and not self.loops.is_dead(op))
-        rows = map(self._cost, counted)
-        self.rows = tuple(
-            row for row in rows if row.parts or row.refused or row.op.name not in _OF_ELEMENTS
-        )  # not of registers
+        rows = map(self._cost, counted)  # none of what is moved between registers
+        self.rows = tuple(row for row in rows if row.parts or row.refused or row.op.name not in _OF_ELEMENTS)
 
     @functools.cached_property
     def alignment(self) -> Alignment:
@@ -195,25 +193,24 @@ class Costs:
         types = op.operand_types[0], op.result_types[0]
         src, dst = map(self.program.typed, types)
         found = self.once(types, lambda: conversion(src.linear, dst.linear, wide(src), self.machine))
-        parts = [
-            _part(x, self.machine, store) for x, store in ((found.write, True), (found.read, False)) if x is not None
-        ]
+        parts = self._through_memory(found)
         if found.shuffles:
             parts.append(self._exchanges("shfl", found.shuffles))
         return Cost(op, times, tuple(parts), found.kind, buffer=found.bytes)
+
+    def _through_memory(self, c: Conversion) -> list[Part]:
+        """The stores and the loads of a conversion, where it has them."""
+        return [_part(x, self.machine, store) for x, store in ((c.write, True), (c.read, False)) if x is not None]
 
     # ---------------------------------------------------------------------------------------------- global memory
 
     def memory(self, op: Op, times: Size, store: bool) -> Cost:
         """A load or a store of global memory by each thread."""
-        type_ = op.operand_types[0]
-        if not extents(type_):
-            return Cost(op, times, (self._scalar(op, store),))
-        return Cost(op, times, (self._sectors(op, type_, "st.global" if store else "ld.global"),))
-
-    def _scalar(self, op: Op, store: bool) -> Part:
-        bits = pointee_bits(op.operand_types[0])
-        return Part("sectors", "st.global" if store else "ld.global", 1, bits, 1, 1, 1, max(1, bits // 8))
+        type_, name = op.operand_types[0], "st.global" if store else "ld.global"
+        if extents(type_):
+            return Cost(op, times, (self._sectors(op, type_, name),))
+        bits = pointee_bits(type_)
+        return Cost(op, times, (Part("sectors", name, 1, bits, 1, 1, 1, max(1, bits // 8)),))
 
     def _sectors(self, op: Op, type_: str, name: str, contiguity: int | None = None) -> Part:
         """The instructions of a global access, and its sectors where the addresses are known."""
@@ -226,14 +223,8 @@ class Costs:
         size = math.prod(owners.out_dims.values()) * bits // 8
         at = self.addresses.of(pointer)
         found: Access | None = None
-        if (
-            self.machine.nvidia
-            and at is not None
-            and hasattr(at, "shape")
-            and at.size
-            and (at % (bits // 8) == 0).all()
-            and at.min() >= 0
-        ):
+        places = at if self.machine.nvidia and hasattr(at, "shape") and at.size else None
+        if places is not None and (places % (bits // 8) == 0).all() and places.min() >= 0:
             found = access(owners, at // (bits // 8), Width(bits, typed.element), count * bits, self.machine.memory)
         lines = None if found is None else found.total
         return Part("sectors", name, registers // count, count * bits, lines, max(1, -(-size // 32)), 1, size)
@@ -268,13 +259,12 @@ class Costs:
     def buffered(self, op: Op, times: Size, store: bool) -> Cost:
         """An access by AMD's buffer instructions: a pointer, and offsets of the elements."""
         typed = self.program.typed(op.result_types[0])
-        registers, bits = without_copies(typed.linear).get_in_dim_size("register"), wide(typed).bits
+        registers, bits = registers_of(typed.linear), wide(typed).bits
         count = min(op.integer("contiguity") or 1, registers, max(1, 128 // bits))
         size = math.prod(typed.shape) * bits // 8
         name = "buffer_store" if store else "buffer_load"
-        return Cost(
-            op, times, (Part("sectors", name, registers // count, count * bits, None, max(1, -(-size // 32)), 1, size),)
-        )
+        part = Part("sectors", name, registers // count, count * bits, None, max(1, -(-size // 32)), 1, size)
+        return Cost(op, times, (part,))
 
     def bulk(self, op: Op, times: Size) -> Cost:
         """A copy of a tile by the TMA: bytes, and whether it is legal."""
@@ -287,11 +277,8 @@ class Costs:
     def tiled(self, op: Op, times: Size) -> Cost:
         """A copy, a load or a store of CuTe's DSL: by the TMA, by a tiled copy, or of vectors."""
         if (copied := bulk(self.program, op)) is not None:
-            return Cost(
-                op,
-                times,
-                (Part("bytes", copied.name, copied.instructions, 0, copied.bytes, copied.bytes, 1, copied.bytes),),
-            )
+            part = Part("bytes", copied.name, copied.instructions, 0, copied.bytes, copied.bytes, 1, copied.bytes)
+            return Cost(op, times, (part,))
         return Cost(op, times, tuple(self._side(side) for side in sides(self.program, op, self.machine)))
 
     def _side(self, side: Side | Alone) -> Part:
@@ -313,14 +300,9 @@ class Costs:
         used = [name in self.program.used for name in op.results]
         found = reduction(_one_block(tiles[0].linear), _axis(op), result, elements, self.machine, combined, used)
         parts = [self._exchanges("redux", found.redux), self._exchanges("shfl", found.shuffles)]
-        for c in found.conversions:
-            parts += [_part(x, self.machine, store) for x, store in ((c.write, True), (c.read, False)) if x is not None]
-        return Cost(
-            op,
-            times,
-            tuple(p for p in parts if p.instructions),
-            buffer=max((c.bytes for c in found.conversions), default=0),
-        )
+        parts += [part for c in found.conversions for part in self._through_memory(c)]
+        buffer = max((c.bytes for c in found.conversions), default=0)
+        return Cost(op, times, tuple(p for p in parts if p.instructions), buffer=buffer)
 
     def _exchanges(self, name: str, count: int) -> Part:
         total = count * self.program.warps
@@ -331,27 +313,16 @@ class Costs:
         tiles = [self.program.typed(text) for text in op.operand_types]
         found = scanned(_one_block(tiles[0].linear), _axis(op), [wide(typed) for typed in tiles])
         counts = {True: found.stores, False: found.loads}
-        parts = [
-            self._exchanges("shfl", found.shuffles),
-            *(self._plain(store, n, wide(tiles[0]).bits) for store, n in counts.items()),
-        ]
+        plain = (self._plain(store, n, wide(tiles[0]).bits) for store, n in counts.items())
+        parts = [self._exchanges("shfl", found.shuffles), *plain]
         return Cost(op, times, tuple(p for p in parts if p.instructions))
 
     def _plain(self, store: bool, count: int, bits: int) -> Part:
         """Accesses of shared memory to one element each, of neighbours by neighbours: without conflicts."""
         names = ("st.shared", "ld.shared") if self.machine.nvidia else ("ds_write", "ds_read")
-        each = max(1, self.program.lanes * bits // (32 * 32))
+        each, lanes = max(1, self.program.lanes * bits // (32 * 32)), self.program.warps * self.program.lanes
         total = count * self.program.warps * each
-        return Part(
-            "wavefronts",
-            names[not store],
-            count,
-            bits,
-            total,
-            total,
-            1,
-            count * self.program.warps * self.program.lanes * bits // 8,
-        )
+        return Part("wavefronts", names[not store], count, bits, total, total, 1, count * lanes * bits // 8)
 
     def gather(self, op: Op, times: Size) -> Cost:
         """A gather of a tile's elements by their numbers: shuffles; through shared memory its conflicts are those of
@@ -360,19 +331,16 @@ class Costs:
         shuffles = gathered(_one_block(source.linear), _one_block(index.linear), _axis(op), wide(source))
         if shuffles is not None:
             return Cost(op, times, (self._exchanges("shfl", shuffles),))
-        stores, loads = (without_copies(x.linear).get_in_dim_size("register") for x in (source, index))
-        read = self._plain(False, loads, wide(source).bits)._replace(cost=None, least=None)
-        return Cost(
-            op,
-            times,
-            (self._plain(True, stores, wide(source).bits), read),
-            buffer=math.prod(source.shape) * wide(source).bits // 8,
-        )
+        stores, loads = (registers_of(x.linear) for x in (source, index))
+        width = wide(source).bits
+        read = self._plain(False, loads, width)._replace(cost=None, least=None)
+        buffer = math.prod(source.shape) * width // 8
+        return Cost(op, times, (self._plain(True, stores, width), read), buffer=buffer)
 
     def histogram(self, op: Op, times: Size) -> Cost:
         """A histogram: an atomic in shared memory for each element; the conflicts are those of the elements."""
         source, result = (self.program.typed(text) for text in (op.operand_types[0], op.result_types[0]))
-        elements, bins = (without_copies(x.linear).get_in_dim_size("register") for x in (source, result))
+        elements, bins = (registers_of(x.linear) for x in (source, result))
         width = wide(result).bits
         zeroed = max(1, math.prod(result.shape) // (self.program.warps * self.program.lanes))
         vector = min(1 << run_of(result.linear, 0), 128 // width)
@@ -434,19 +402,10 @@ def _moves(op: Op) -> bool:
 
 def _part(found: Moved, machine: Machine, store: bool) -> Part:
     names = {"load": "ld.shared", "store": "st.shared"} if machine.nvidia else {"load": "ds_read", "store": "ds_write"}
-    cost = found.access
-    lanes = cost.memory.lanes
-    size = cost.instructions * lanes * cost.vector // 8
-    return Part(
-        "wavefronts",
-        names.get(found.name, found.name),
-        found.instructions,
-        cost.vector,
-        cost.total,
-        _least(cost),
-        cost.degree,
-        size,
-    )
+    name, cost = names.get(found.name, found.name), found.access
+    size = cost.instructions * cost.memory.lanes * cost.vector // 8
+    counts = found.instructions, cost.vector, cost.total, _least(cost), cost.degree
+    return Part("wavefronts", name, *counts, size)
 
 
 def _least(cost: Access) -> int:
@@ -463,20 +422,15 @@ def mask_of(op: Op) -> str | None:
     return op.operands[at] if len(op.operands) > at else None
 
 
-def without_copies(owners: LinearLayout) -> LinearLayout:
-    """The layout without registers that hold what others do."""
-    register = [v for v in owners.bases.get("register", ()) if any(v)]
-    return LinearLayout({**owners.bases, "register": register}, owners.out_dims)
-
-
 def wide(typed: Typed) -> Width:
     """The width of an element in memory: a byte at least."""
     return Width(max(_BYTE, typed.bits or _BYTE), typed.element)
 
 
-def placed(shared: Typed) -> Any:
-    """The layout of shared memory, as tla.access takes it."""
-    return shared.layout if isinstance(shared.layout, PaddedSharedLayout) else shared.linear
+def placed(shared: Typed, layout: Any = None) -> Any:
+    """The layout of shared memory, its own or another, as tla.access takes it."""
+    layout = layout or shared.layout
+    return layout if isinstance(layout, PaddedSharedLayout) else layout.linear(shared.shape)
 
 
 def allocated(memory: str) -> str:
@@ -494,16 +448,12 @@ def allocated(memory: str) -> str:
 
 def illegal(shared: Typed) -> str:
     """The reason that the TMA does not take a tile of this layout; nothing where it does."""
-    row = shared.shape[-1] * (shared.bits or _BYTE) // 8
-    if getattr(shared.layout, "transposed", False):
-        row = shared.shape[0] * (shared.bits or _BYTE) // 8
+    extent = shared.shape[0 if getattr(shared.layout, "transposed", False) else -1]
+    row = extent * (shared.bits or _BYTE) // 8
     if row % 16:
         return f"the TMA takes rows of a multiple of 16 bytes, not {row}"
-    if isinstance(shared.layout, NVMMASharedLayout) and row < shared.layout.swizzle_byte_width:
-        return (
-            f"rows of {row} bytes under a swizzle of {shared.layout.swizzle_byte_width}: the TMA's box is narrower "
-            "than its swizzle"
-        )
+    if isinstance(shared.layout, NVMMASharedLayout) and row < (width := shared.layout.swizzle_byte_width):
+        return f"rows of {row} bytes under a swizzle of {width}: the TMA's box is narrower than its swizzle"
     if isinstance(shared.layout, SwizzledSharedLayout) and shared.layout.max_phase > 1:
         return "the TMA writes #ttg.nvmma_shared, not the swizzle of #ttg.swizzled_shared"
     return ""

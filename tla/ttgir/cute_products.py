@@ -60,12 +60,8 @@ def _mma(text: str) -> _Mma:
     if not atom or not repeated:
         raise RangeError(f"the type {text:.60}", "a cute.tiled_mma", "look at another operation")
     majors = compiled(_MAJORS).search(atom[5])
-    return _Mma(
-        atom[1],
-        tuple(map(int, atom.groups()[1:4])),
-        tuple(map(int, repeated.groups())),
-        majors.groups() if majors else (),
-    )
+    shape, counts = (tuple(map(int, numbers)) for numbers in (atom.groups()[1:4], repeated.groups()))
+    return _Mma(atom[1], shape, counts, majors.groups() if majors else ())
 
 
 def product(program: Program, op: Op) -> Product | None:
@@ -114,21 +110,16 @@ def refused_operands(program: Program) -> Iterator[tuple[Op, Reason]]:
             mma, tensor = _mma(program.named(op.operand_types[0])), tensor_of(program.named(op.operand_types[1]))
         except TlaError:  # a type that is not known
             continue
-        if (
-            mma.arch in _DESCRIPTORS
-            and mma.majors
-            and tensor.space == "smem"
-            and tensor.width >= 8
-            and "sparse" not in op.operand_types[0]
-        ):
-            try:
-                _DESCRIPTORS[mma.arch](_first(tensor), mma.majors["AB".index(side)].upper(), tensor.element)
-            except TlaError as error:
-                what = error.reason.what.partition(": ")[2] or error.reason.what
-                yield (
-                    op,
-                    error.reason._replace(what=f"operand {side.lower()} is none that {_NAMES[mma.arch]} reads: {what}"),
-                )
+        if not (mma.arch in _DESCRIPTORS and mma.majors) or "sparse" in op.operand_types[0]:
+            continue
+        if tensor.space != "smem" or tensor.width < 8:
+            continue
+        try:
+            _DESCRIPTORS[mma.arch](_first(tensor), mma.majors["AB".index(side)].upper(), tensor.element)
+        except TlaError as error:
+            why = error.reason.what.partition(": ")[2] or error.reason.what
+            what = f"operand {side.lower()} is none that {_NAMES[mma.arch]} reads: {why}"
+            yield op, error.reason._replace(what=what)
 
 
 def _first(tensor: Tensor) -> Any:

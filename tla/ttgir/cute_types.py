@@ -76,11 +76,8 @@ def _swizzled(bits_: str | None, base: str, shift: str, layout: Any, element: El
         return layout  # type: ignore[no-any-return]
     of_elements = int(base) + 3 - bits.log2(element.bits)
     if of_elements < 0:
-        raise RangeError(
-            f"S<{bits_},{base},{shift}> of elements of {element.bits} bits",
-            "one that keeps them whole",
-            "take another swizzle",
-        )
+        what = f"S<{bits_},{base},{shift}> of elements of {element.bits} bits"
+        raise RangeError(what, "one that keeps them whole", "take another swizzle")
     found: AnyLayout = ComposedLayout(Swizzle[int(bits_), of_elements, int(shift)](), static(0), layout)
     return found
 

@@ -69,12 +69,9 @@ def _other_layouts(found: Costs) -> Iterator[Fault]:
     memory = allocations(program)
     written = {memory.get(name, name) for op in program.ops for name in written_by(op)}
     for op in program.ops:
-        if (
-            op.name != _REINTERPRET
-            or not op.operands
-            or op.results[0] in written
-            or memory.get(op.operands[0]) not in written
-        ):
+        if op.name != _REINTERPRET or not op.operands:
+            continue
+        if op.results[0] in written or memory.get(op.operands[0]) not in written:
             continue
         if where := _differ(found, op):
             fix = f"read {op.operands[0]} as it was written, {op.operand_types[0]}, or write it as {op.result_types[0]}"
@@ -121,10 +118,8 @@ def _operands(operands: list[Typed], result: Typed) -> Iterator[tuple[str, str]]
         return
     a, b = layouts
     if (a.operand_index, b.operand_index) != (0, 1):
-        yield (
-            f"operands a and b have opIdx {a.operand_index} and {b.operand_index}",
-            "give a opIdx = 0, and b opIdx = 1",
-        )
+        what = f"operands a and b have opIdx {a.operand_index} and {b.operand_index}"
+        yield what, "give a opIdx = 0, and b opIdx = 1"
     if a.parent != result.layout or b.parent != result.layout:
         yield "an operand's parent is not the layout of the result", "give both operands the result's layout as parent"
     elif a.k_width != b.k_width:
@@ -141,15 +136,11 @@ def _of_warp_groups(operands: list[Typed], result: Typed) -> Iterator[tuple[str,
             if layout is None:
                 yield f"operand {name} lies in no layout of wgmma's", "give it #ttg.nvmma_shared"
             elif layout.element_bitwidth != width:
-                yield (
-                    f"operand {name} of {width} bits in a layout of {layout.element_bitwidth}",
-                    f"write elementBitWidth = {width}",
-                )
+                what = f"operand {name} of {width} bits in a layout of {layout.element_bitwidth}"
+                yield what, f"write elementBitWidth = {width}"
             elif width != 16 and layout.transposed != (name == "b"):
-                yield (
-                    f"operand {name} of {width} bits is not contiguous along k",
-                    "wgmma transposes 16 bits only: store it along k",
-                )
+                what = f"operand {name} of {width} bits is not contiguous along k"
+                yield what, "wgmma transposes 16 bits only: store it along k"
 
 
 def _matrix_layout(typed: Typed) -> NVMMASharedLayout | None:
@@ -175,9 +166,8 @@ def _copies(found: Costs) -> Iterator[Fault]:
     for row in found.rows:
         if row.op.name == COPY and row.parts and row.parts[0].vector not in widths:
             what = f"copies of {row.parts[0].vector} bits: there are those of {', '.join(map(str, widths))}"
-            yield Fault(
-                "copy", row.op, what, "give each thread more elements that follow on one another in both memories"
-            )
+            fix = "give each thread more elements that follow on one another in both memories"
+            yield Fault("copy", row.op, what, fix)
 
 
 def _of_cute(found: Costs) -> Iterator[Fault]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ..algebra.divide import ceil_div
 from ..core.cache import compiled
@@ -16,18 +17,18 @@ from .program import Op, Program
 Size: TypeAlias = int | SymInt
 #: An integer that is worked out of more operations than this is not known.
 MAX_STEPS = 200
-_KEPT = ("arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast")
-_SUMS: dict[str, Callable[[Size, Size], Size]] = {
-    "arith.addi": lambda a, b: a + b,
-    "arith.subi": lambda a, b: a - b,
-    "arith.muli": lambda a, b: a * b,
+_CASTS = ("arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast")
+#: Operations that leave what is known as it is.
+KEPT = (*_CASTS, "ttg.convert_layout", "tt.bitcast")
+SUMS: dict[str, Callable[[Any, Any], Any]] = {
+    "arith.addi": operator.add,
+    "arith.subi": operator.sub,
+    "arith.muli": operator.mul,
 }
-_QUOTIENTS: dict[str, Callable[[Size, Size], Size]] = {
-    "arith.divsi": lambda a, b: a // b,
-    "arith.divui": lambda a, b: a // b,
-    "arith.remsi": lambda a, b: a % b,
-    "arith.remui": lambda a, b: a % b,
-    "arith.ceildivsi": ceil_div,
+#: Operations that round to 0, but down where nothing is negative.
+QUOTIENTS: dict[str, Callable[[Any, Any], Any]] = {
+    **dict.fromkeys(("arith.divsi", "arith.divui"), operator.floordiv),
+    **dict.fromkeys(("arith.remsi", "arith.remui"), operator.mod),
 }
 
 
@@ -65,7 +66,8 @@ class Loops:
         found: Size = 1
         for around in self.program.around(op):
             if around.name in ("scf.for", "scf.while"):
-                found = found * self._trips(around)
+                trips = self._counted(around) if around.name == "scf.for" else None
+                found = found * (self._named(f"loop{around.line}", 1) if trips is None else trips)
         return found
 
     def is_dead(self, op: Op) -> bool:
@@ -77,11 +79,6 @@ class Loops:
                 return True
             inner = around
         return False
-
-    def _trips(self, loop: Op) -> Size:
-        trips = self._counted(loop) if loop.name == "scf.for" else None
-        name = f"loop{loop.line}"
-        return self._named(name, 1) if trips is None else trips
 
     def _named(self, name: str, divisor: int) -> Size:
         return self.sizes[name] if name in self.sizes else dim(name, multiple_of=divisor, at_least=1)
@@ -110,8 +107,7 @@ class Loops:
 
     def _worked_out(self, name: str) -> Size | None:
         if (argument := self.arguments.get(name)) is not None:
-            is_integer = argument.type.startswith("i") and argument.type[1:].isdecimal()
-            return self._named(name[1:].replace("@", "_line"), argument.divisibility) if is_integer else None
+            return self._named(argument.size, argument.divisibility) if argument.is_integer else None
         op = self.program.definitions.get(name)
         if op is None:
             return None
@@ -120,16 +116,15 @@ class Loops:
         if op.name in ("tt.get_program_id", "tt.get_num_programs"):
             return self._named(f"{op.name[7:]}_{op.body.strip() or 'x'}", 1)
         values = [self.integer(operand) for operand in op.operands]
-        if op.name in _KEPT and values:
+        if op.name in _CASTS and values:
             return values[0]
         if len(values) != 2 or values[0] is None or values[1] is None:
             return None
         a, b = values[0], values[1]
-        if op.name in _SUMS:
-            return _SUMS[op.name](a, b)
-        if op.name in _QUOTIENTS and _at_least(a, 0) and _at_least(b, 1):  # there rounding down and towards 0 are one
-            return _QUOTIENTS[op.name](a, b)
-        return None
+        compute = SUMS.get(op.name)
+        if compute is None and _at_least(a, 0) and _at_least(b, 1):
+            compute = ceil_div if op.name == "arith.ceildivsi" else QUOTIENTS.get(op.name)
+        return compute and compute(a, b)
 
 
 def has_size(program: Program, name: str) -> bool:
@@ -139,7 +134,7 @@ def has_size(program: Program, name: str) -> bool:
     >>> [has_size(program_of("tt.func @f(%N: i32)"), name) for name in ("N", "program_id_x", "loop4", "M")]
     [True, True, True, False]
     """
-    of_arguments = (argument.name[1:].replace("@", "_line") for argument in program.arguments)
+    of_arguments = (argument.size for argument in program.arguments)
     return name in of_arguments or bool(compiled("loop[0-9]+|(program_id|num_programs)_[xyz]").fullmatch(name))
 
 

@@ -79,24 +79,12 @@ def machine(target: str) -> Machine:
     if kind == "cuda" and version.isdecimal() and len(version) < 5:
         n = int(version)
         redux = (_REDUX if n >= 80 else ()) + (_REDUX_OF_FLOATS if 100 <= n < 120 else ())
-        return Machine(
-            target,
-            NVIDIA_SHARED,
-            NVIDIA_SHARED,
-            n >= 75,
-            n >= 90,
-            n >= 100,
-            True,
-            redux,
-            n >= 90,
-            memory=_WIDE if n >= 100 else NVIDIA_GLOBAL,
-        )
+        memory = _WIDE if n >= 100 else NVIDIA_GLOBAL
+        matrices = n >= 75, n >= 90, n >= 100
+        return Machine(target, NVIDIA_SHARED, NVIDIA_SHARED, *matrices, True, redux, n >= 90, memory)
     for prefix, (read, write) in _AMD.items():
         if kind == "hip" and version.startswith(prefix):
             return Machine(target, read, write, transposes=prefix in _TRANSPOSE)
     known = ", ".join(["cuda:80", *(f"hip:{name}" for name in _AMD)])
-    raise RangeError(
-        f"the target {target or 'that the module does not name'!r:.60}",
-        f"one like {known}",
-        "compile for one of these, or say target='cuda:80'",
-    )
+    what = f"the target {target or 'that the module does not name'!r:.60}"
+    raise RangeError(what, f"one like {known}", "compile for one of these, or say target='cuda:80'")

@@ -7,6 +7,7 @@ import functools
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from ..core.cache import compiled
 from ..core.errors import printable
 from ..linear.triton import Typed, from_type
 
@@ -71,6 +72,10 @@ class Op(NamedTuple):
         word = self.attributes.get(name, "").partition(":")[0].strip()
         return int(word) if word.removeprefix("-").isdecimal() and len(word) < 20 else None
 
+    def integers(self, name: str) -> list[int]:
+        """The values of an attribute that is an array, such as 1 and 0 of `array<i32: 1, 0>`."""
+        return [int(n) for n in compiled("[0-9]+").findall(self.attributes.get(name, "").partition(":")[2])]
+
 
 class Argument(NamedTuple):
     """An argument of a kernel: its name, the text of its type, and what is known to divide it.
@@ -83,6 +88,15 @@ class Argument(NamedTuple):
     name: str
     type: str
     divisibility: int
+
+    @property
+    def is_integer(self) -> bool:
+        return self.type.startswith("i") and self.type[1:].isdecimal()
+
+    @property
+    def size(self) -> str:
+        """The name of its value as a size."""
+        return self.name[1:].replace("@", "_line")
 
 
 class Program:

@@ -10,6 +10,7 @@ Source: the PTX manual, ldmatrix and stmatrix; Triton 3.9, lib/Conversion/Triton
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,7 +54,7 @@ def moved(owners: LinearLayout, memory: Any, element: Width, machine: Machine, s
     row = machine.write if store else machine.read
     if (at := by_bits(owners, memory, row.lanes)) is not None:
         return moved_by_bits(at, element, machine, store)
-    counted = access(_unrepeated(owners), memory, element, memory=row)
+    counted = access(without_copies(owners), memory, element, memory=row)
     return Moved("store" if store else "load", counted.instructions // _warps(owners), counted)
 
 
@@ -70,15 +71,18 @@ def moved_by_bits(
 
 
 def _warps(owners: LinearLayout) -> int:
-    return (owners.get_in_dim_size("warp") if owners.has_in_dim("warp") else 1) * (
-        owners.get_in_dim_size("block") if owners.has_in_dim("block") else 1
-    )
+    return math.prod(owners.get_in_dim_size(name) for name in ("warp", "block") if owners.has_in_dim(name))
 
 
-def _unrepeated(owners: LinearLayout) -> LinearLayout:
+def without_copies(owners: LinearLayout) -> LinearLayout:
     """The layout without registers that hold what others do."""
     register = [v for v in owners.bases.get("register", ()) if any(v)]
     return LinearLayout({**owners.bases, "register": register}, owners.out_dims)
+
+
+def registers_of(owners: LinearLayout) -> int:
+    """The registers of a thread that hold what no others do."""
+    return without_copies(owners).get_in_dim_size("register")
 
 
 def _vectors(at: ByBits, element: Width, machine: Machine, store: bool, most: int) -> Moved:

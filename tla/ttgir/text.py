@@ -117,12 +117,8 @@ class _ProgramReader:
         for line in self.lines():
             self.read(line)
         if self.open:
-            self.fail(
-                len(self.text),
-                "the text ends inside a region",
-                "a '}' for each '{'",
-                "give the whole text: it is cut off",
-            )
+            what = len(self.text)
+            self.fail(what, "the text ends inside a region", "a '}' for each '{'", "give the whole text: it is cut off")
         if not (self.modules or self.ops or self.arguments):
             self.fail(0, "no operation and no module", _EXPECTED, _FIX)
         ops = (op._replace(sources=self.locations.resolved(place)) for op, place in zip(self.ops, self.places))
@@ -186,23 +182,15 @@ class _ProgramReader:
 
     def descend(self, line: _Line, op: int | None) -> None:
         if len(self.open) >= MAX_DEPTH:
-            self.fail(
-                line.start,
-                f"more than {MAX_DEPTH} regions inside of each other",
-                f"at most {MAX_DEPTH}",
-                "give one kernel",
-            )
+            expected = f"more than {MAX_DEPTH} regions inside of each other"
+            self.fail(line.start, expected, f"at most {MAX_DEPTH}", "give one kernel")
         self.open.append(op)
 
     def close(self, line: _Line) -> None:
         """The end of a region; types may stand behind it, and another region of the same operation may begin."""
         if not self.open:
-            self.fail(
-                line.start,
-                f"line {line.number} closes a region that is not open",
-                "a '{' before it",
-                "give the whole text",
-            )
+            expected = f"line {line.number} closes a region that is not open"
+            self.fail(line.start, expected, "a '{' before it", "give the whole text")
         op = self.open.pop()
         if line.text.endswith("{"):
             if "else" in line.text and op is not None:
@@ -273,17 +261,9 @@ class _ProgramReader:
             if depth < 0 or depth > MAX_BRACKETS:
                 break
         if depth:
-            what = (
-                f"line {line.number}: brackets that do not close"
-                if depth > 0
-                else f"line {line.number}: a bracket too many"
-            )
-            self.fail(
-                line.start,
-                what,
-                f"pairs of brackets, {MAX_BRACKETS} inside of each other at most",
-                "give the whole text",
-            )
+            what = f"line {line.number}: {'brackets that do not close' if depth > 0 else 'a bracket too many'}"
+            fix = f"pairs of brackets, {MAX_BRACKETS} inside of each other at most"
+            self.fail(line.start, what, fix, "give the whole text")
         return found
 
     def signature(self, line: _Line, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -362,11 +342,9 @@ def _unsaid(name: str, operands: tuple[str, ...], count: int) -> tuple[str, ...]
     if name == "tt.addptr":
         return operands[:1]
     found = operands[-count:]
-    return (
-        tuple(compiled(r"!tt\.ptr<([^<>,]*)(?:, [0-9]+)?>").sub(r"\1", t) for t in found)
-        if name == "tt.load"
-        else found
-    )
+    if name != "tt.load":
+        return found
+    return tuple(compiled(r"!tt\.ptr<([^<>,]*)(?:, [0-9]+)?>").sub(r"\1", t) for t in found)
 
 
 def _pairs(text: str) -> dict[str, str]:

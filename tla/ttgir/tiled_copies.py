@@ -90,12 +90,10 @@ class Side(NamedTuple):
         width = Asked(self.vector, asynchronous)
         row = machine.memory if self.space == "gmem" else machine.write if self.store else machine.read
         counted = access(self.owners, layout, element, width, row)
+        instructions = counted.instructions >> len(self.owners.bases["warp"])
         if asynchronous:  # one instruction loads and stores: it is counted with the side that it loads from
-            return Moved(
-                "cp.async", 0 if self.store else counted.instructions >> len(self.owners.bases["warp"]), counted
-            )
-        name = f"{'st' if self.store else 'ld'}.{'global' if self.space == 'gmem' else 'shared'}"
-        return Moved(name, counted.instructions >> len(self.owners.bases["warp"]), counted)
+            return Moved("cp.async", 0 if self.store else instructions, counted)
+        return Moved(_named(self.space, self.store), instructions, counted)
 
 
 class Alone(NamedTuple):
@@ -123,7 +121,8 @@ def sides(program: Program, op: Op, target: Machine) -> tuple[Side | Alone, ...]
     """
     if op.name != "cute.copy":
         here = tensor_of(program.named(op.operand_types[0]))
-        return (Alone(_named(here, op.name == "cute.memref.store"), 1, here.width),) if here.space in _ADDRESSED else ()
+        name = _named(here.space, op.name == "cute.memref.store")
+        return (Alone(name, 1, here.width),) if here.space in _ADDRESSED else ()
     atom = program.named(op.operand_types[0])
     both = [tensor_of(program.named(text)) for text in op.operand_types[1:3]]
     said = compiled(_BITS).search(atom)
@@ -141,34 +140,20 @@ def _side(program: Program, atom: str, name: str, here: Tensor, vector: int, sto
     if partition is not None and is_static(tensor_of(program.named(partition.operand_types[1])).layout):
         owners, layout = _owners(program, partition)
         whole = _tile_size(tensor_of(program.named(partition.result_types[0])), layout)
-        return Side(
-            partition.operands[1],
-            atom,
-            owners,
-            layout,
-            here.width,
-            vector,
-            here.space,
-            store,
-            int(size(here.layout)),
-            whole,
-        )
+        part = int(size(here.layout))
+        whose = partition.operands[1], atom, owners, layout
+        return Side(*whose, here.width, vector, here.space, store, part, whole)
     if "universal_copy" not in atom and "async" not in atom:
-        raise RangeError(
-            "a copy whose memory no tiled copy partitions",
-            "partition_S or partition_D of it",
-            "its addresses are in no type",
-        )
+        what = "a copy whose memory no tiled copy partitions"
+        raise RangeError(what, "partition_S or partition_D of it", "its addresses are in no type")
     copies = max(1, int(size(here.layout)) * here.width // vector)
-    return (
-        Alone(_named(here, store), copies, vector)
-        if "async" not in atom
-        else Alone("cp.async", 0 if store else copies, vector)
-    )
+    if "async" in atom:
+        return Alone("cp.async", 0 if store else copies, vector)
+    return Alone(_named(here.space, store), copies, vector)
 
 
-def _named(here: Tensor, store: bool) -> str:
-    return f"{'st' if store else 'ld'}.{'global' if here.space == 'gmem' else 'shared'}"
+def _named(space: str, store: bool) -> str:
+    return f"{'st' if store else 'ld'}.{'global' if space == 'gmem' else 'shared'}"
 
 
 def _vector(both: list[Tensor], target: Machine) -> int:

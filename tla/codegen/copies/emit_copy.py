@@ -134,11 +134,8 @@ def _checks(
 
 def _tensor(x: object) -> Tensor:
     if not isinstance(x, (AnyLayout, Tensor)):
-        raise LeafTypeError(
-            f"a copy of a {type(x).__name__}",
-            "a layout or a Tensor",
-            "parse the text of a layout, or lower an XLA shape",
-        )
+        what = f"a copy of a {type(x).__name__}"
+        raise LeafTypeError(what, "a layout or a Tensor", "parse the text of a layout, or lower an XLA shape")
     t = x if isinstance(x, Tensor) else MakeTensor(None, x)
     outer = t.layout.outer if isinstance(t.layout, ComposedLayout) else t.layout
     if isinstance(outer, Layout) and gives_coordinates(outer):
@@ -160,11 +157,8 @@ def _require_fits(t: Tensor, bits: int) -> None:
     inner = innermost(t.layout)
     reach = sum(((known(s) or 1) - 1) * abs(known(step_of(d)) or 0) for s, d in flat_modes(inner))
     if reach * bits // 8 > INT64_MAX:
-        raise RangeError(
-            f"a copy of {shown(t.layout)}, whose offsets go as far as {reach}",
-            "bytes that 64 bits hold",
-            "copy a tile of it",
-        )
+        what = f"a copy of {shown(t.layout)}, whose offsets go as far as {reach}"
+        raise RangeError(what, "bytes that 64 bits hold", "copy a tile of it")
 
 
 def _require_injective(to: Tensor) -> None:
@@ -173,11 +167,8 @@ def _require_injective(to: Tensor) -> None:
         return
     if answer is None:
         what = f"a copy to {shown(to.layout)}: it is not known whether it is injective"
-        raise Unproven(
-            what,
-            "no two elements in one place",
-            'declare what they are at least: dim("K", at_least=1), dim("D", at_least=K)',
-        )
+        expected = "no two elements in one place"
+        raise Unproven(what, expected, 'declare what they are at least: dim("K", at_least=1), dim("D", at_least=K)')
     raise InjectivityError(*(is_injective.why_not(to.layout) or ()))
 
 

@@ -46,11 +46,9 @@ class Items(NamedTuple):
         most = greatest(poly_of(self.total))
         bounds = [bound for bound in (*(loop.bound for loop in self.loops), self.within) if bound is not None]
         numbers = [*(value for _i, value in self.digits), *(x for pair in self.places for x in pair), *bounds]
-        return (
-            most is not None
-            and most < 1 << 30
-            and not any(doubt(h, INTEGERS["int32"]) for h in value_ranges([*map(node_of, numbers)]))
-        )
+        if most is None or most >= 1 << 30:
+            return False
+        return not any(doubt(h, INTEGERS["int32"]) for h in value_ranges([*map(node_of, numbers)]))
 
 
 def write(copy: Copy, language: CLanguage) -> str:
@@ -62,13 +60,9 @@ def write(copy: Copy, language: CLanguage) -> str:
     terms = Terms(copy.name, integer, language.threads.helper)
     lines = [line for x in items for line in _loop(x, language, language.threads, width, terms)]
     kind = f"{language.space}{language.words[width]}"
-    parameters = [
-        f"{kind} *{language.restrict} dst",
-        f"const {kind} *{language.restrict} src",
-        *(f"{integer} {n}" for n in copy.sizes),
-    ]
+    parameters = copy.parameters(kind, language.restrict, integer)
     body = "".join(f"    {line}\n" for line in (*copy.first, *lines))
-    kernel = f"{copy.remark}{language.threads.kernel} {copy.name}({', '.join(parameters)}) {{\n{body}}}"
+    kernel = f"{copy.remark}{language.threads.kernel} {copy.name}({parameters}) {{\n{body}}}"
     return "\n\n".join([*language.head(), *copy.checks, *terms.helpers(), kernel]) + "\n"
 
 
@@ -76,14 +70,8 @@ def _items(nest: Nest, width: int) -> Items:
     unit, loops = _in_vectors(nest, width)
     total = math.prod([loop.count for loop in loops])
     n = index("n", below=total) if loops else None
-    return Items(
-        unit,
-        loops,
-        total,
-        [*_loop_indices(loops, n)],
-        [*_places(nest, loops, unit)],
-        nest.written and nest.written.bound,
-    )
+    digits, places = [*_loop_indices(loops, n)], [*_places(nest, loops, unit)]
+    return Items(unit, loops, total, digits, places, nest.written and nest.written.bound)
 
 
 def _loop(items: Items, language: CLanguage, threads: Threads, width: int, terms: Terms) -> Iterator[str]:

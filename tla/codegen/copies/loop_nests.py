@@ -106,6 +106,11 @@ class Copy(NamedTuple):
         """The comment."""
         return commented("//", self.remarks)
 
+    def parameters(self, kind: str, restrict: str, integer: str) -> str:
+        """The parameters of the function: pointers to elements of a kind, and sizes."""
+        pointers = f"{kind} *{restrict} dst", f"const {kind} *{restrict} src"
+        return ", ".join([*pointers, *(f"{integer} {n}" for n in self.sizes)])
+
 
 def nests(target: Tensor, source: Tensor, blocks: Sequence[int]) -> list[Nest]:
     """The nests that move every valid element of source to its coordinate in target, which have one origin_shape."""
@@ -116,11 +121,9 @@ def nests(target: Tensor, source: Tensor, blocks: Sequence[int]) -> list[Nest]:
             return found
     from_zero = all(is_constant(0, c) for t in (target, source) for c in t.coord)
     loops = _of_digits(target, source, names) if from_zero else None
-    return [
-        _by_coordinates(target, source, names)
-        if loops is None
-        else _arranged((target.offset, source.offset), loops, blocks, names)
-    ]
+    if loops is None:
+        return [_by_coordinates(target, source, names)]
+    return [_arranged((target.offset, source.offset), loops, blocks, names)]
 
 
 def _of_cells(target: Tensor, source: Tensor, blocks: Sequence[int], names: Iterator[str]) -> list[Nest] | None:
@@ -189,10 +192,8 @@ def _common_digits(n: IntLike, a: list[tuple[Any, Any]], b: list[tuple[Any, Any]
     places.sort(key=_typical)
     if not all(divides(p, q) for p, q in itertools.pairwise(places)):
         return None
-    ends = [*places[1:], None]
-    return [
-        _Digit(ceil_div(n, p) if q is None else q // p, p, (_step(a, p), _step(b, p))) for p, q in zip(places, ends)
-    ]
+    counts = [*(q // p for p, q in itertools.pairwise(places)), *(ceil_div(n, p) for p in places[-1:])]
+    return [_Digit(count, p, (_step(a, p), _step(b, p))) for p, count in zip(places, counts)]
 
 
 def _step(digits: list[tuple[Any, Any]], place: IntLike) -> Leaf:
@@ -291,9 +292,8 @@ def _blocks(loop: Loop, sizes: Sequence[int], names: Iterator[str]) -> list[Loop
         return _blocks(loop, smaller_sizes, names)
     count = ceil_div(loop.count, size)
     steps = loop.steps[0] * size, loop.steps[1] * size
-    over = Loop(
-        index(next(names), below=count), count, steps, None if loop.bound is None else ceil_div(loop.bound, size)
-    )
+    bound = None if loop.bound is None else ceil_div(loop.bound, size)
+    over = Loop(index(next(names), below=count), count, steps, bound)
     whole = divides(size, loop.extent)
     inside = Loop(loop.counter, size, loop.steps, None if whole else loop.extent - over.counter * size)
     return [over, *_blocks(inside, smaller_sizes, names)]

@@ -16,14 +16,10 @@ def write(copy: Copy, language: CLanguage) -> str:
     kind, integer = language.words[copy.bits // 8], language.integers["int64"]
     terms = Terms(copy.name, integer, language.inline)
     body = [line for nest in copy.nests for line in _nest(nest, language, kind, terms, alone=len(copy.nests) == 1)]
-    parameters = [
-        f"{kind} *{language.restrict} dst",
-        f"const {kind} *{language.restrict} src",
-        *(f"{integer} {n}" for n in copy.sizes),
-    ]
+    parameters = copy.parameters(kind, language.restrict, integer)
     body = body or [f"(void){n};" for n in ("dst", "src", *copy.sizes)]
     lines = "".join(f"    {line}\n" for line in (*copy.first, *body))
-    function = f"{copy.remark}{language.inline} void {copy.name}({', '.join(parameters)}) {{\n{lines}}}"
+    function = f"{copy.remark}{language.inline} void {copy.name}({parameters}) {{\n{lines}}}"
     return "\n\n".join(["\n".join(language.head("int", "memcpy")), *copy.checks, *terms.helpers(), function]) + "\n"
 
 
@@ -44,11 +40,10 @@ def _with_offsets(nest: Nest, language: CLanguage, terms: Terms) -> Iterator[str
     for loop in nest.loops:
         yield f"{pad}for ({terms.integer} {loop.counter} = 0; {loop.counter} < {terms.compared(loop.count)}; ++{loop.counter}) {{"
         pad += "    "
-    yield pad + (
-        _run(nest.run, f"dst + {terms.added(to)}", f"src + {terms.added(of)}", language, terms)
-        if nest.run
-        else f"dst[{terms.text(to)}] = src[{terms.text(of)}];"
-    )
+    if nest.run:
+        yield pad + _run(nest.run, f"dst + {terms.added(to)}", f"src + {terms.added(of)}", language, terms)
+    else:
+        yield f"{pad}dst[{terms.text(to)}] = src[{terms.text(of)}];"
     yield from ("    " * k + "}" for k in reversed(range(len(nest.loops))))
 
 

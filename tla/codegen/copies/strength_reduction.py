@@ -103,21 +103,15 @@ def emit_loops(layout: AnyLayout, target: str = "c", *, name: str = "offsets") -
     """
     found = target_of(target)
     if target not in _TARGETS:
-        raise LeafTypeError(
-            f"loops in {target}",
-            f"one of {', '.join(_TARGETS)}",
-            "use emit(layout, target=...), which writes the offset of one coordinate",
-        )
+        fix = "use emit(layout, target=...), which writes the offset of one coordinate"
+        raise LeafTypeError(f"loops in {target}", f"one of {', '.join(_TARGETS)}", fix)
     if not isinstance(layout, AnyLayout):
         raise LeafTypeError(
             f"the loops of a {type(layout).__name__}", "a layout", "parse the text of one, or lower an XLA shape"
         )
     if gives_coordinates(innermost(layout)):
-        raise LeafTypeError(
-            f"loops of {shown(layout)}, in which coordinates step",
-            "offsets that step",
-            "write emit(layout), which writes the offset of one coordinate",
-        )
+        what = f"loops of {shown(layout)}, in which coordinates step"
+        raise LeafTypeError(what, "offsets that step", "write emit(layout), which writes the offset of one coordinate")
     dynamic: dict[str, Parameter] = {}
     opened = with_parameters(layout, dynamic)
     steps = loop_nest(innermost(opened))

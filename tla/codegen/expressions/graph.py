@@ -5,6 +5,7 @@ A node is found by its value, the normal form of what it computes: two ways to w
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -46,9 +47,7 @@ _VALUES: dict[str, Callable[..., Poly]] = {
     "%": modulo,
     ">>": lambda x, k: floor_div(x, number(1 << (k.const or 0))),
     "&": OPERATIONS["and"].compute,
-    "^": lambda *xs: node("^", *xs),
-    "min": lambda *xs: node("min", *xs),
-    "max": lambda *xs: node("max", *xs),
+    **{op: functools.partial(node, op) for op in ("^", "min", "max")},
 }
 
 

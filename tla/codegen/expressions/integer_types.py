@@ -10,10 +10,9 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from ...core.errors import LeafTypeError, RangeError
-from ...symbolic import Condition, text
-from ...symbolic.conditions import require_condition
+from ...symbolic import Condition
+from ...symbolic.conditions import require_condition, shown
 from ...symbolic.facts import symbols_in
-from ...symbolic.forms import best
 from ...symbolic.poly import Atom, Poly, Symbol, number, one_of, split
 from ...symbolic.proofs import ends, greatest, least
 from ...symbolic.rules import floor_div
@@ -61,7 +60,7 @@ def chosen_integer(ranges: Sequence[ValueRange], widths: Sequence[int]) -> tuple
         return narrow, "every value is proved to fit"
     if max(widths) == narrow.bits:
         return narrow, "every value fits where what is required holds"
-    return Integer(max(widths), True), f"{_shown(doubtful)} is not proved to fit in {narrow.bits} bits"
+    return Integer(max(widths), True), f"{shown(doubtful)} is not proved to fit in {narrow.bits} bits"
 
 
 def doubt(h: ValueRange, t: Integer) -> int:
@@ -85,21 +84,14 @@ def require_fits(h: ValueRange, t: Integer, coordinates: Collection[Symbol], ask
             condition = Condition("<=", bound, number(limit)) if up else Condition("<=", number(limit), bound)
             if condition.holds is False:
                 raise _does_not_fit(h, t)
-            require_condition(condition, f"{_shown(h.poly)} in {t}")
+            require_condition(condition, f"{shown(h.poly)} in {t}")
 
 
 def _does_not_fit(h: ValueRange, t: Integer) -> RangeError:
     known = f"{'-' if h.low is None else h.low} to {'any size' if h.high is None else h.high}"
-    fix = (
-        "use a signed type"
-        if not t.signed and (h.low is None or h.low < 0)
-        else "use a wider type, a tile, or declare smaller sizes"
-    )
-    return RangeError(f"{_shown(h.poly)}, {known}, in {t}", f"{t.low} to {t.high}", fix)
-
-
-def _shown(p: Poly) -> str:
-    return text.notation(best(p))
+    unsigned = not t.signed and (h.low is None or h.low < 0)
+    fix = "use a signed type" if unsigned else "use a wider type, a tile, or declare smaller sizes"
+    return RangeError(f"{shown(h.poly)}, {known}, in {t}", f"{t.low} to {t.high}", fix)
 
 
 # ------------------------------------------------------------------------------------------------------ corners

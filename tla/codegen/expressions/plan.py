@@ -66,7 +66,7 @@ class Plan(NamedTuple):
 
 
 def plan(
-    what: Any,
+    what: object,
     coords: Any = None,
     *,
     name: str = "offset",
@@ -161,11 +161,8 @@ def _results(graph: Graph, results: tuple[Any, ...]) -> tuple[Node, ...]:
 
 def _require_conditions(conditions: object) -> None:
     if not isinstance(conditions, (list, tuple)) or not all(isinstance(c, Condition) for c in conditions):
-        raise LeafTypeError(
-            f"conditions={shown(conditions)}",
-            "a list of conditions",
-            "give what `with assuming() as conditions:` gives",
-        )
+        what = f"conditions={shown(conditions)}"
+        raise LeafTypeError(what, "a list of conditions", "give what `with assuming() as conditions:` gives")
 
 
 def _polys_of(x: object) -> tuple[Poly, ...]:
@@ -177,20 +174,12 @@ def _polys_of(x: object) -> tuple[Poly, ...]:
 def _scope(arguments: Arguments, conditions: Sequence[Condition]) -> list[Symbol]:
     """All symbols in it, one declaration for each name."""
     given = [p.symbol for p in (*arguments.coordinates, *arguments.dynamic)]
-    symbols = {
-        n: None
-        for x in (*arguments.results, *conditions, *given)
-        for p in _polys_of(x)
-        for n in sorted(p.scope, key=str)
-    }
+    polys = (p for x in (*arguments.results, *conditions, *given) for p in _polys_of(x))
     names: dict[str, Symbol] = {}
-    for n in symbols:
+    for n in (n for p in polys for n in sorted(p.scope, key=str)):
         if names.setdefault(n.name, n) is not n:
-            raise RangeError(
-                f"two parameters of the name {n.name}",
-                "a name for each",
-                "give the coordinates other names: coords=...",
-            )
+            what = f"two parameters of the name {n.name}"
+            raise RangeError(what, "a name for each", "give the coordinates other names: coords=...")
     return [*names.values()]
 
 

@@ -127,21 +127,14 @@ def _of_layout(what: Any, coords: Any) -> Arguments:
     results = tuple(leaves(as_coordinate(offset))) if isinstance(offset, (tuple, ScaledBasis)) else (offset,)
     start = f" from {shown(what.coord)} at {what.offset}" if isinstance(what, Tensor) else ""
     said = ("offset", " [elements]") if len(results) == 1 else ("coordinate", "")
-    return Arguments(
-        f"the {said[0]} of {shown(given)} in {shown(layout, 200)}{start}{said[1]}",
-        results,
-        names,
-        tuple(dynamic.values()),
-    )
+    text = f"the {said[0]} of {shown(given)} in {shown(layout, 200)}{start}{said[1]}"
+    return Arguments(text, results, names, tuple(dynamic.values()))
 
 
 def _per_mode(place: tuple[Any, ...], shape: IntTupleLike) -> tuple[Any, ...]:
     if len(place) != len(modes_of(shape)) or any(isinstance(c, tuple) for c in place):
-        raise RankError(
-            f"coordinate {shown(place)} in a tensor",
-            f"{len(modes_of(shape))} integers",
-            "give one for each top-level mode",
-        )
+        what = f"coordinate {shown(place)} in a tensor"
+        raise RankError(what, f"{len(modes_of(shape))} integers", "give one for each top-level mode")
     return place
 
 
@@ -179,11 +172,8 @@ def _bounded(coord: CoordLike, shape: IntTupleLike) -> IntTree:
     """Names as indices below the extents that they run through; what is no name as it is."""
     if isinstance(coord, tuple):
         if not isinstance(shape, tuple) or len(coord) != len(shape):
-            raise RankError(
-                f"coordinate {shown(coord)} in the shape {shown(shape)}",
-                "one name per mode, or one for all",
-                "nest it no deeper than the shape",
-            )
+            what = f"coordinate {shown(coord)} in the shape {shown(shape)}"
+            raise RankError(what, "one name per mode, or one for all", "nest it no deeper than the shape")
         return tuple(map(_bounded, coord, shape))
     return index(coord, below=larger(product(shape), 1)) if isinstance(coord, str) else coord
 

@@ -111,11 +111,8 @@ def register(target: Target) -> Target:
 def target_of(name: str) -> Target:
     """The target of a name; LeafTypeError if there is none."""
     if not isinstance(name, str) or name not in TARGETS:
-        raise LeafTypeError(
-            f"the target {name!r:.40}",
-            f"one of {', '.join(sorted(TARGETS))}",
-            "use one of these, or make it known with register(Target(...))",
-        )
+        fix = "use one of these, or make it known with register(Target(...))"
+        raise LeafTypeError(f"the target {name!r:.40}", f"one of {', '.join(sorted(TARGETS))}", fix)
     return TARGETS[name]
 
 

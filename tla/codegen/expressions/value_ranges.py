@@ -78,11 +78,8 @@ def value_ranges(roots: Sequence[Node]) -> list[ValueRange]:
             out += [*steps, *(_negated(h) if n.op == "+" and _is_minus(a) else h for a, h in zip(n.args[1:], args[1:]))]
             found[id(n)] = steps[-1]
         elif n.poly is not None:
-            found[id(n)] = (
-                _negated(args[0])
-                if n.op == "neg"
-                else _range(n.poly, _ENDS[n.op](*args) if n.op in _ENDS else (None, None))
-            )
+            ends = _ENDS[n.op](*args) if n.op in _ENDS else (None, None)
+            found[id(n)] = _negated(args[0]) if n.op == "neg" else _range(n.poly, ends)
             out += [] if n.op in ("n", "neg") else [found[id(n)], *args[: 1 if n.op in (">>", "&") else None]]
         else:
             out += args

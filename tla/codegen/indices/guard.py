@@ -74,11 +74,8 @@ def emit_guard(
     """
     layout = what.layout if isinstance(what, Tensor) else what
     if not isinstance(layout, AnyLayout):
-        raise LeafTypeError(
-            f"a guard of a {type(what).__name__}",
-            "a layout or a Tensor",
-            "parse the text of one, or lower an XLA shape",
-        )
+        fix = "parse the text of one, or lower an XLA shape"
+        raise LeafTypeError(f"a guard of a {type(what).__name__}", "a layout or a Tensor", fix)
     dynamic: dict[str, Parameter] = {}
     least: list[Any] = []
     opened = with_parameters(layout, dynamic)
@@ -91,9 +88,8 @@ def emit_guard(
         pairs = _of_guard(what._guard, coord, dynamic)
         least = [c for c, _n in pairs] if _steps_back(what._guard.place) else []
     else:
-        whole = (
-            what is layout and innermost(layout)._valid is ALL
-        )  # by what it is, not by what its dynamic integers hold
+        # by what it is, not by what its dynamic integers hold
+        whole = what is layout and innermost(layout)._valid is ALL
         text = f"whether {shown(given)} holds valid data of {shown(what.origin_shape)} in {shown(layout, 200)}"
         pairs = [*zip(_indices(coord, opened.shape), () if whole else require_origin("emit_guard", what))]
     tests = [Condition("<", *map(poly_of, (c, open_leaf(n, dynamic, f"valid_{k}")))) for k, (c, n) in enumerate(pairs)]
@@ -108,10 +104,8 @@ def _places(
     """The integers of the coordinate that a tensor of coordinates holds, and what each is to be below."""
     start: Any = what.offset if isinstance(what, Tensor) else ArithmeticTuple()
     place = opened(*coord) if isinstance(coord, tuple) else opened(coord)
-    if isinstance(start, (tuple, ScaledBasis)) and is_constant(
-        0, place
-    ):  # one element: its coordinate is the start alone
-        place = ArithmeticTuple()
+    if isinstance(start, (tuple, ScaledBasis)) and is_constant(0, place):
+        place = ArithmeticTuple()  # one element: its coordinate is the start alone
     if not isinstance(place, (tuple, ScaledBasis)):
         raise LeafTypeError(
             f"emit_guard of {shown(what)} with below={shown(below)}", "a tensor of coordinates", "leave below out"
@@ -128,9 +122,8 @@ def _places(
 def _of_guard(guard: Guard, coord: tuple[IntLike, ...], dynamic: dict[str, Parameter]) -> list[tuple[Any, Any]]:
     """The coordinate in the whole tensor that a view was cut from, and how much of each mode is valid."""
     place = with_parameters(guard.place, dynamic, "place_")
-    return [
-        *zip(as_coordinate(guard.start + (place(*coord) if isinstance(coord, tuple) else place(coord))), guard.valid)
-    ]
+    at = place(*coord) if isinstance(coord, tuple) else place(coord)
+    return [*zip(as_coordinate(guard.start + at), guard.valid)]
 
 
 def _steps_back(place: Layout) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from ..expressions.graph import ops_in
 from ..expressions.plan import Plan
 from ..expressions.target import CALL, Syntax, Target, calls, register
-from .python import SYNTAX, WORDS, definition, function
+from .python import WORDS, definition, function, of_arrays
 
 _BOTH = "a, b = jnp.broadcast_arrays(jnp.asarray(a, jnp.{0}), jnp.asarray(b, jnp.{0}))"
 #: A divisor is positive: ~(~x // d) is x // d rounded down where x is negative, and nothing on the way overflows.
@@ -22,13 +22,7 @@ _HELPERS = {
     "//": ("floor_div", ("sign = a >> {1}", "return lax.div(a ^ sign, b) ^ sign")),
     "%": ("floor_mod", ("rest = lax.rem(a, b)", "return rest + (b & rest >> {1})")),
 }
-_SYNTAX: Syntax = {
-    **SYNTAX,
-    **dict.fromkeys(_HELPERS, (CALL, "")),
-    "and": (7, "{} & {}"),
-    "min": (CALL, "jnp.minimum({}, {})"),
-    "max": (CALL, "jnp.maximum({}, {})"),
-}
+_SYNTAX: Syntax = {**of_arrays("jnp"), **dict.fromkeys(_HELPERS, (CALL, ""))}
 _NEEDS_X64 = (
     "if not jax.config.jax_enable_x64:",
     "    raise TypeError(\"{0} computes in {1}: jax.config.update('jax_enable_x64', True) turns that on\")",

@@ -38,12 +38,14 @@ SYNTAX: Syntax = {
     "min": (CALL, "min({}, {})"),
     "max": (CALL, "max({}, {})"),
 }
-NUMPY_SYNTAX: Syntax = {
-    **SYNTAX,
-    "and": (7, "{} & {}"),
-    "min": (CALL, "np.minimum({}, {})"),
-    "max": (CALL, "np.maximum({}, {})"),
-}
+
+
+def of_arrays(module: str) -> Syntax:
+    """The operators of arrays, or tensors, whose minimum and maximum a module has."""
+    ends = {op: (CALL, f"{module}.{op}imum({{}}, {{}})") for op in ("min", "max")}
+    return {**SYNTAX, "and": (7, "{} & {}"), **ends}
+
+
 WORDS = frozenset((*keyword.kwlist, *keyword.softkwlist, *dir(builtins)))
 
 
@@ -79,8 +81,8 @@ def _python(plan: Plan, check: str) -> str:
 
 def _numpy(plan: Plan, check: str) -> str:
     casts = [f"{p.name} = np.asarray({p.name}, np.{plan.integer})" for p in plan.parameters]
-    return "import numpy as np\n\n\n" + function(plan, NUMPY_SYNTAX, check, casts)
+    return "import numpy as np\n\n\n" + function(plan, of_arrays("np"), check, casts)
 
 
 PYTHON = register(Target("python", SYNTAX, _python, WORDS))
-NUMPY = register(Target("numpy", NUMPY_SYNTAX, _numpy, WORDS | {"np"}))
+NUMPY = register(Target("numpy", of_arrays("np"), _numpy, WORDS | {"np"}))

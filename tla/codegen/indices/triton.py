@@ -12,20 +12,14 @@ from __future__ import annotations
 from ..expressions.graph import ops_in
 from ..expressions.plan import Plan
 from ..expressions.target import CALL, Syntax, Target, calls, register
-from .python import SYNTAX, WORDS, definition, function
+from .python import WORDS, definition, function, of_arrays
 
 #: A divisor is positive: ~(~x // d) is x // d rounded down where x is negative, and nothing on the way overflows.
 _HELPERS = {
     "//": ("floor_div", ("sign = tl.where(a < 0, -1, 0)", "return ((a ^ sign) // b) ^ sign")),
     "%": ("floor_mod", ("rest = a % b", "return tl.where(rest < 0, rest + b, rest)")),
 }
-_SYNTAX: Syntax = {
-    **SYNTAX,
-    **dict.fromkeys(_HELPERS, (CALL, "")),
-    "and": (7, "{} & {}"),
-    "min": (CALL, "tl.minimum({}, {})"),
-    "max": (CALL, "tl.maximum({}, {})"),
-}
+_SYNTAX: Syntax = {**of_arrays("tl"), **dict.fromkeys(_HELPERS, (CALL, ""))}
 _DECORATOR = "@triton.jit\n"
 
 

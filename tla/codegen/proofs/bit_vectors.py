@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...core.swizzle import Swizzle
 from .claim import Claim, Proof
+from .reading import ARITHMETIC
 from .terms import Values
 
 
@@ -35,9 +37,8 @@ class BitVectors(Values):
         read = offset & self.number(outer.reads)
         return offset ^ (read >> self.number(outer.shift) if outer.shift >= 0 else read << self.number(-outer.shift))
 
-    def witness(self, model: Any) -> dict[str, int]:
-        wanted = {n: v for n, v in self.names.items() if n in self.claim.function.parameters}
-        return {n: int(model.eval(v.term, model_completion=True).as_signed_long()) for n, v in wanted.items()}
+    def found(self, model: Any, value: _Bits) -> int:
+        return int(model.eval(value.term, model_completion=True).as_signed_long())
 
     def both(self) -> tuple[Any, Any]:
         self.seen.clear()
@@ -74,46 +75,38 @@ class _Bits(NamedTuple):
         return made
 
     def within(self, low: int, high: int) -> Any:
-        return (
-            self.home.z3.BoolVal(True)
-            if low <= self.low and self.high < high
-            else self.home.z3.And(self.term >= low, self.term < high)
-        )
+        if low <= self.low and self.high < high:
+            return self.home.z3.BoolVal(True)
+        return self.home.z3.And(self.term >= low, self.term < high)
 
     def __add__(self, other: Any) -> _Bits:
-        return self._with(lambda x, y: x + y, other, self.low + other.low, self.high + other.high)
+        return self._with(operator.add, other, self.low + other.low, self.high + other.high)
 
     def __sub__(self, other: _Bits) -> _Bits:
-        return self._with(lambda x, y: x - y, other, self.low - other.high, self.high - other.low)
+        return self._with(operator.sub, other, self.low - other.high, self.high - other.low)
 
     def __mul__(self, other: Any) -> _Bits:
-        return self._with(
-            lambda x, y: x * y, other, *[a * b for a in (self.low, self.high) for b in (other.low, other.high)]
-        )
+        ends = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
+        return self._with(operator.mul, other, *ends)
 
     def __and__(self, other: _Bits) -> _Bits:
+        ends = _around(self, other)
         if self.low >= 0 or other.low >= 0:
-            return self._with(
-                lambda x, y: x & y,
-                other,
-                0,
-                max(self.high, other.high, 0) if self.low < 0 or other.low < 0 else self.high,
-            )
-        return self._with(lambda x, y: x & y, other, *_around(self, other))
+            ends = 0, max(self.high, other.high, 0) if self.low < 0 or other.low < 0 else self.high
+        return self._with(operator.and_, other, *ends)
 
     def __xor__(self, other: _Bits) -> _Bits:
-        return self._with(lambda x, y: x ^ y, other, *_around(self, other))
+        return self._with(operator.xor, other, *_around(self, other))
 
     def __or__(self, other: Any) -> _Bits:
-        return self._with(lambda x, y: x | y, other, *_around(self, other))
+        return self._with(operator.or_, other, *_around(self, other))
 
     def __lshift__(self, other: Any) -> _Bits:
-        return self._with(
-            lambda x, y: x << y, other, self.low << other.high, self.high << other.high, self.low, self.high
-        )
+        ends = self.low << other.high, self.high << other.high, self.low, self.high
+        return self._with(operator.lshift, other, *ends)
 
     def __rshift__(self, other: _Bits) -> _Bits:
-        return self._with(lambda x, y: x >> y, other, self.low >> other.low, self.high >> other.low)
+        return self._with(operator.rshift, other, self.low >> other.low, self.high >> other.low)
 
     def __floordiv__(self, other: _Bits) -> _Bits:
         if self.low < 0 or other.low != other.high or other.low <= 0:
@@ -132,16 +125,4 @@ def _around(x: _Bits, y: _Bits) -> tuple[int, int]:
     return (0 if x.low >= 0 and y.low >= 0 else -(1 << bits)), (1 << bits) - 1
 
 
-_OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": lambda x, y: x + y,
-    "-": lambda x, y: x - y,
-    "*": lambda x, y: x * y,
-    "/": lambda x, y: x // y,
-    "//": lambda x, y: x // y,
-    "%": lambda x, y: x % y,
-    "&": lambda x, y: x & y,
-    "^": lambda x, y: x ^ y,
-    "|": lambda x, y: x | y,
-    "<<": lambda x, y: x << y,
-    ">>": lambda x, y: x >> y,
-}
+_OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {**ARITHMETIC, "/": operator.floordiv}

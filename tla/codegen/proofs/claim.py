@@ -63,12 +63,9 @@ class Claim:
 
     def names(self) -> Iterator[str]:
         """The names in it that are no coordinates: the function may have no need of them."""
-        trees = (
-            *(t for mode in self.extents for t in mode),
-            *(t for _relation, a, b in self.facts for t in (a, b)),
-            *self.trees,
-        )
-        yield from (n for t in trees for n in _names(t))
+        extents = (t for mode in self.extents for t in mode)
+        sides = (t for _relation, a, b in self.facts for t in (a, b))
+        yield from (n for t in (*extents, *sides, *self.trees) for n in _names(t))
 
 
 class OffsetClaim(Claim):
@@ -110,9 +107,8 @@ class GuardClaim(Claim):
         self.start = [*map(leaf_tree, start)]
         self.bounds = [f"valid_{k}" if type(n) is int else leaf_tree(n) for k, n in enumerate(bounds)]
         moved = [leaf_tree(t.value) for t in self.strides or () if isinstance(t, ScaledBasis)]
-        super().__init__(
-            function, bits, shape, [*leaves(shape), *steps, *start, *bounds], [*self.start, *self.bounds, *moved]
-        )
+        given = [*leaves(shape), *steps, *start, *bounds]
+        super().__init__(function, bits, shape, given, [*self.start, *self.bounds, *moved])
         self.least = least
 
     def definition(self, values: Any, digits: list[list[Any]]) -> Any:

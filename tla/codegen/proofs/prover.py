@@ -92,18 +92,14 @@ def prove_guard(
     dynamic: dict[str, Parameter] = {}
     least = False
     if below is not None:
-        place, start, bounds = (
-            with_parameters(layout, dynamic),
-            what.offset if isinstance(what, Tensor) else (),
-            tuple(leaves(below)),
-        )
+        place, start = with_parameters(layout, dynamic), what.offset if isinstance(what, Tensor) else ()
+        bounds = tuple(leaves(below))
     elif isinstance(what, Tensor) and what._guard.place is not None:
         (bounds, _room, place, start), least = what._guard, True
         place = with_parameters(place, dynamic, "place_")
     else:
-        is_whole = (
-            not isinstance(what, Tensor) and innermost(what)._valid is ALL
-        )  # by what it is, not by what its dynamic integers hold
+        # by what it is, not by what its dynamic integers hold
+        is_whole = not isinstance(what, Tensor) and innermost(what)._valid is ALL
         place, start = innermost(with_parameters(layout, dynamic)).shape, ()
         bounds = () if is_whole else require_origin("prove_guard", what)
     if isinstance(place, ComposedLayout):
@@ -124,11 +120,8 @@ def prove_condition(condition: object, *, text: str | None = None) -> Proof:
     Raises LeafTypeError for anything else, and without z3.
     """
     if not isinstance(condition, Condition):
-        raise LeafTypeError(
-            f"prove_condition of a {type(condition).__name__}",
-            "a condition such as i < N",
-            "compare sizes: i*N + j < M*N",
-        )
+        what = f"prove_condition of a {type(condition).__name__}"
+        raise LeafTypeError(what, "a condition such as i < N", "compare sizes: i*N + j < M*N")
     text = str(condition) if text is None else text
     names = tuple(sorted(n.name for n in condition.a.scope | condition.b.scope))
     return _outcome(text, lambda: ConditionClaim(condition, Function(names, (), read_expression(text))))
@@ -137,21 +130,12 @@ def prove_condition(condition: object, *, text: str | None = None) -> Proof:
 def _require(what: object, kind: Any, where: str, expected: str, target: str, coords: CoordLike | None) -> None:
     if target not in READ:
         known = f"one of {' '.join(READ)}"
-        raise LeafTypeError(
-            f"{where} for the target {target!r:.40}",
-            known,
-            "prove one of these" if target in TARGETS else f"write {known}",
-        )
+        fix = "prove one of these" if target in TARGETS else f"write {known}"
+        raise LeafTypeError(f"{where} for the target {target!r:.40}", known, fix)
     if not isinstance(what, kind):
         raise LeafTypeError(f"{where} of a {type(what).__name__}", expected, "parse a text, or lower an XLA shape")
     layout: Any = what.layout if isinstance(what, Tensor) else what
-    names = (
-        coords.replace(" ", "").split(",")
-        if isinstance(coords, str)
-        else modes_of(coords)
-        if coords is not None
-        else ()
-    )
+    names = coords.replace(" ", "").split(",") if isinstance(coords, str) else modes_of(coords)
     rank = len(modes_of(layout.shape))
     if coords is not None and (len(names) != rank or not all(isinstance(n, str) and n.isidentifier() for n in names)):
         raise RankError(

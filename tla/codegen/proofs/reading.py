@@ -3,8 +3,9 @@ Nothing is evaluated."""
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 from ...core.reader import Reader
@@ -15,6 +16,19 @@ if TYPE_CHECKING:
 #: An integer, a name, or (operation, operand, ...).
 Tree: TypeAlias = "int | str | tuple[str, Unpack[tuple[Any, ...]]]"
 
+#: Python's operators of integers.
+ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+}
 #: The operations of two operands that are no arithmetic: with values that are true or false, or chosen.
 COMPARED = frozenset(("&&", "and", "<", "<=", "==", "divides", "min", "max"))
 RELATIONS = ("<", "<=", "==", "divides")

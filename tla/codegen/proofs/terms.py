@@ -91,8 +91,11 @@ class Values:
         return None if model is None else self.witness(model)
 
     def witness(self, model: Any) -> dict[str, int]:
-        wanted = {n: v for n, v in self.names.items() if n in self.claim.function.parameters}
-        return {n: int(model.eval(v, model_completion=True).as_long()) for n, v in wanted.items()}
+        return {n: self.found(model, v) for n, v in self.names.items() if n in self.claim.function.parameters}
+
+    def found(self, model: Any, value: Any) -> int:
+        """The integer that a value is in a model."""
+        return int(model.eval(value, model_completion=True).as_long())
 
     def outcome(self, text: str, goals: Sequence[tuple[str, Any]]) -> Proof:
         """The proof of goals in turn; each with what is proved by it."""
@@ -196,11 +199,9 @@ class Integers(Values):
         if z3.is_bool(definition) != z3.is_bool(value):
             raise KeyError("a value of another kind")
         goals = [("quotients of what is not below 0", z3.And(*self.signs))] if self.signs else []
-        equal = (
-            definition == value
-            if z3.is_bool(value)
-            else z3.simplify(definition - value, som=True, som_blowup=1000) == 0
-        )
+        equal = definition == value
+        if not z3.is_bool(value):
+            equal = z3.simplify(definition - value, som=True, som_blowup=1000) == 0
         goals.append(("over integers", equal))
         if not claim.symbolic and claim.bits:
             end = 2 ** (claim.bits - 1)

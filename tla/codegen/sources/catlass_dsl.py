@@ -13,14 +13,14 @@ from ...ascend.recognize import Is
 from ...core.basis import ScaledBasis
 from ...core.composed import ComposedLayout
 from ...core.coord import Coord
-from ...core.errors import LeafTypeError, RankError
+from ...core.errors import RankError
 from ...core.int_tuple import shown
 from ...core.ints import IntTupleLike
 from ...core.layout import Layout, require_origin
 from ...core.strides import Stride
 from ...core.swizzle import Swizzle
 from ..indices.python import SYNTAX
-from .sizes import Language
+from .sizes import Language, not_in
 
 if TYPE_CHECKING:
     from ...core.element import Element
@@ -45,9 +45,7 @@ def catlass_dsl(x: Any, dtype: Element | None = None) -> str:
     """A layout, IntTuple or integer as Python of CATLASS's DSL; a layout of blocks by its tag for
     elements of `dtype`."""
     if isinstance(x, (ComposedLayout, Swizzle)):
-        raise LeafTypeError(
-            f"{shown(x)} as source of CATLASS's DSL", "a plain layout: it has no other", 'write source(x, "cute_cpp")'
-        )
+        raise not_in("CATLASS's DSL", shown(x), "a plain layout: it has no other", 'write source(x, "cute_cpp")')
     return _layout(x, dtype) if isinstance(x, Layout) else _tuple(x, _MAKERS.get(type(x), "make_shape"))
 
 
@@ -55,10 +53,8 @@ def _layout(x: Layout, dtype: Element | None) -> str:
     found = [name for tag, name in _TAGS.items() if _has(tag, x, dtype)]
     if not found:
         expected = f"a layout of {', '.join(_TAGS.values())}"
-        raise LeafTypeError(
-            f"{x} as source of CATLASS's DSL",
-            expected,
-            "give the element type: source(..., dtype=half); it has no other layouts",
+        raise not_in(
+            "CATLASS's DSL", x, expected, "give the element type: source(..., dtype=half); it has no other layouts"
         )
     shape, stride, origin = (
         _tuple(t, maker) for t, maker in zip((x.shape, x.stride, require_origin("source", x)), _LAYOUT)
@@ -76,11 +72,8 @@ def _has(tag: tags.Tag, x: Layout, dtype: Element | None) -> bool:
 def _tuple(x: IntTupleLike, maker: str) -> str:
     """An IntTuple; a tuple in it is made as it is."""
     if isinstance(x, ScaledBasis):
-        raise LeafTypeError(
-            f"the stride {x} as source of CATLASS's DSL",
-            "integers: it has no coordinates as strides",
-            'write source(x, "cute_cpp")',
-        )
+        fix = 'write source(x, "cute_cpp")'
+        raise not_in("CATLASS's DSL", f"the stride {x}", "integers: it has no coordinates as strides", fix)
     if not isinstance(x, tuple):
         return str(int(x)) if isinstance(x, int) else _PYTHON.dynamic(x)
     if not x:

@@ -132,13 +132,10 @@ def _cuda(tma: TMACopy | Im2colCopy | TensorMap | Im2colMap) -> str:
     promotion = "NONE" if m.l2_promotion == "none" else f"L2_{m.l2_promotion}"
     names = {"INTERLEAVE": m.interleave, "SWIZZLE": m.swizzle, "L2_PROMOTION": promotion, "FLOAT_OOB_FILL": "NONE"}
     tail = ", ".join(f"CU_TENSOR_MAP_{name}_{value.upper()}" for name, value in names.items())
-    return "\n".join(
-        [
-            *lines,
-            f"{function}(&map, CU_TENSOR_MAP_DATA_TYPE_{m.format}, {m.rank}, address, dim, strides, {box}, steps, "
-            f"{tail});",
-        ]
+    call = (
+        f"{function}(&map, CU_TENSOR_MAP_DATA_TYPE_{m.format}, {m.rank}, address, dim, strides, {box}, steps, {tail});"
     )
+    return "\n".join([*lines, call])
 
 
 def _dsl(tma: TMACopy) -> str:
@@ -157,27 +154,23 @@ def _dsl_layout(tma: TMACopy) -> str:
     found = canonical(tma.smem, tma.element)
     name = DSL_TYPES.get(tma.element.name)
     if isinstance(found, Reason) or name is None or not found.atom.startswith("GMMA."):
-        why = f"elements of {tma.element}" if name is None else shown(tma.smem)
-        raise RangeError(
-            f"emit_tma for cute_dsl: {why}",
-            "an atom of GMMA, tiled, of a type that the DSL has",
-            "make it with tile_to_shape(GMMA.K_SW128[half], shape)",
-        )
+        what, expected = shown(tma.smem), "an atom of GMMA, tiled, of a type that the DSL has"
+        what = f"elements of {tma.element}" if name is None else what
+        raise _refused("cute_dsl", what, expected, "make it with tile_to_shape(GMMA.K_SW128[half], shape)")
     where, shape = "cute.nvgpu.warpgroup", tuple(int(n) for n in product_each(tma.smem.shape))
     atom = f"{where}.make_smem_layout_atom({where}.SmemLayoutAtomKind.{found.atom.partition('.')[2]}, cutlass.{name})"
     return f"cute.tile_to_shape({atom}, {shape}, {tuple(int(i) for i in found.order)})"
 
 
-def _row_major(tma: TMACopy, system: str) -> tuple[list[int], int]:
-    """The box and the bytes of the swizzle, the contiguous mode last."""
-    return [*tma.map.box[::-1]], _span(tma.map, system)
+def _refused(system: str, what: str, expected: str, fix: str) -> RangeError:
+    return RangeError(f"emit_tma for {system}: {what}", expected, fix)
 
 
 def _span(m: TensorMap | Im2colMap, system: str) -> int:
     """The bytes of the swizzle."""
     if m.swizzle not in _SPANS:
-        what = f"emit_tma for {system}: the swizzle {m.swizzle} of {m.element}"
-        raise RangeError(what, "one of 32, 64 or 128 bytes", "write emit_tma(tma, 'cuda')")
+        what = f"the swizzle {m.swizzle} of {m.element}"
+        raise _refused(system, what, "one of 32, 64 or 128 bytes", "write emit_tma(tma, 'cuda')")
     return _SPANS[m.swizzle]
 
 
@@ -189,20 +182,15 @@ def _tensor(m: TensorMap | Im2colMap) -> str:
     """Shape and strides in elements, the contiguous mode last."""
     if m.packing:
         fix = "give both layouts in uint8, two values in each, or write emit_tma(tma, 'cuda')"
-        raise RangeError(
-            f"emit_tma for triton and gluon: a tensor of {m.element}, {m.element.bits} bits",
-            "elements of whole bytes",
-            fix,
-        )
+        what = f"a tensor of {m.element}, {m.element.bits} bits"
+        raise _refused("triton and gluon", what, "elements of whole bytes", fix)
     strides = (d * 8 // m.element.bits for d in m.strides[::-1])
     return f"x, shape={_listed(m.shape[::-1])}, strides={_listed(strides)}"
 
 
 def _gluon_layout(m: TensorMap | Im2colMap, rank: int) -> str:
-    return (
-        f"layout=gl.NVMMASharedLayout(swizzle_byte_width={_span(m, 'gluon')}, element_bitwidth={m.element.bits}, "
-        f"rank={rank})"
-    )
+    width, bits = _span(m, "gluon"), m.element.bits
+    return f"layout=gl.NVMMASharedLayout(swizzle_byte_width={width}, element_bitwidth={bits}, rank={rank})"
 
 
 def _triton(tma: TMACopy) -> str:
@@ -210,16 +198,14 @@ def _triton(tma: TMACopy) -> str:
 
 
 def _gluon(tma: TMACopy) -> str:
-    return (
-        f"TensorDescriptor({_tensor(tma.map)}, block_shape={_block(tma, 'gluon')}, "
-        f"{_gluon_layout(tma.map, tma.map.rank)})"
-    )
+    layout = _gluon_layout(tma.map, tma.map.rank)
+    return f"TensorDescriptor({_tensor(tma.map)}, block_shape={_block(tma, 'gluon')}, {layout})"
 
 
 def _block(tma: TMACopy, system: str) -> list[int]:
-    box, span = _row_major(tma, system)
+    box = [*tma.map.box[::-1]]
     _require_powers(box, system)
-    _require_whole_rows(tma, box, span, system)
+    _require_whole_rows(tma, box, _span(tma.map, system), system)
     return box
 
 
@@ -233,26 +219,22 @@ def _gluon_im2col(tma: Im2colCopy) -> str:
 
 
 def _pallas(tma: TMACopy) -> str:
-    box, span = _row_major(tma, "pallas")
+    box, span = [*tma.map.box[::-1]], _span(tma.map, "pallas")
     _require_whole_rows(tma, box, span, "pallas")
     if not span:
         return f"plgpu.BlockSpec({tuple(box)})"
     if len(box) < 2 or box[-2] % 8:
-        raise RangeError(f"emit_tma for pallas: a box of {tuple(box)}", "a multiple of 8 rows", "take larger tiles")
+        raise _refused("pallas", f"a box of {tuple(box)}", "a multiple of 8 rows", "take larger tiles")
     tiling = (8, span * 8 // tma.element.bits)
-    return (
-        f"plgpu.BlockSpec({tuple(box)}, transforms=(plgpu.TilingTransform({tiling}), plgpu.SwizzleTransform({span})))"
-    )
+    transforms = f"(plgpu.TilingTransform({tiling}), plgpu.SwizzleTransform({span}))"
+    return f"plgpu.BlockSpec({tuple(box)}, transforms={transforms})"
 
 
 def _require_powers(box: list[int], system: str) -> None:
     for n in box:
         if n & (n - 1):
-            raise RangeError(
-                f"emit_tma for {system}: a box of {tuple(box)}",
-                "powers of two",
-                f"take tiles of {1 << n.bit_length() - 1}",
-            )
+            fix = f"take tiles of {1 << n.bit_length() - 1}"
+            raise _refused(system, f"a box of {tuple(box)}", "powers of two", fix)
 
 
 def _require_whole_rows(tma: TMACopy, box: list[int], span: int, system: str) -> None:
@@ -260,11 +242,8 @@ def _require_whole_rows(tma: TMACopy, box: list[int], span: int, system: str) ->
     of the block."""
     row = box[-1] * tma.element.bits // 8
     if span and row != span:
-        raise RangeError(
-            f"emit_tma for {system}: rows of {row} bytes under the swizzle of {span}",
-            f"{span} bytes",
-            "take whole atoms",
-        )
+        what = f"rows of {row} bytes under the swizzle of {span}"
+        raise _refused(system, what, f"{span} bytes", "take whole atoms")
 
 
 _WRITERS: dict[str, Callable[[TMACopy], str]] = {

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...core.basis import ScaledBasis
-from ...core.errors import LeafTypeError
 from ...core.int_tuple import shown
 from ...core.ints import Int, IntLike, IntTupleLike, is_constant
 from ...core.layout import Layout
@@ -17,7 +16,7 @@ from ..expressions.target import CALL, Syntax
 from ..indices.python import SYNTAX
 from .cute_cpp import require_31_bits
 from .integer_widths import Part, parts
-from .sizes import INT32_MAX, Language
+from .sizes import INT32_MAX, Language, not_in
 
 
 def _number(n: int, wide: bool) -> str:
@@ -39,9 +38,7 @@ def cute_dsl(x: object) -> str:
     """A layout, Swizzle, IntTuple or integer as Python of the CuTe DSL."""
     written = [*map(_part, parts(x))]
     if len(written) > 3:
-        raise LeafTypeError(
-            f"{shown(x)} as source of the CuTe DSL", "one map after a plain layout", 'write source(x, "cute_cpp")'
-        )
+        raise not_in("the CuTe DSL", shown(x), "one map after a plain layout", 'write source(x, "cute_cpp")')
     return written[0] if len(written) == 1 else f"cute.make_composed_layout({', '.join(written)})"
 
 
@@ -61,10 +58,8 @@ def _tuple(x: IntTupleLike, wide: Iterator[bool]) -> str:
         return f"({', '.join(_tuple(m, wide) for m in x)}{',' if len(x) == 1 else ''})"
     if not isinstance(x, ScaledBasis):
         return _integer(x, next(wide))
-    value, element = (
-        _integer(x.value, next(wide), factor=True),
-        f"cute.E({x.path[0] if len(x.path) == 1 else [*x.path]})",
-    )
+    value, path = _integer(x.value, next(wide), factor=True), x.path[0] if len(x.path) == 1 else [*x.path]
+    element = f"cute.E({path})"
     return element if is_constant(1, x.value) else f"{value} * {element}"
 
 

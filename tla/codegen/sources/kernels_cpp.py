@@ -9,12 +9,12 @@ import re
 from typing import Any
 
 from ...core.element import int32
-from ...core.errors import LeafTypeError
 from ...core.int_tuple import Underscore
 from ...core.ints import Leaf
 from ...gpu import CopyAtom, MMAAtom, TiledCopy, TiledMMA
 from ...gpu.instructions.elements import cpp_name
 from .cute_cpp import cute_cpp
+from .sizes import not_in
 
 _PLAIN = {"float", "double"}
 #: Structs without template arguments: their traits have them.
@@ -30,11 +30,9 @@ def _type(x: MMAAtom | TiledMMA) -> str:
     if isinstance(x, MMAAtom):
         return f"cute::MMA_Atom<{_traits(x) if _NO_STRUCT.match(x.name) else operation(x)}>"
     if isinstance(x, CopyAtom):
-        return (
-            operation(x)
-            if x.val_type is None
-            else f"cute::Copy_Atom<{operation(x)}, {_qualified(cpp_name(x.val_type))}>"
-        )
+        if x.val_type is None:
+            return operation(x)
+        return f"cute::Copy_Atom<{operation(x)}, {_qualified(cpp_name(x.val_type))}>"
     if isinstance(x, TiledMMA):
         return f"cute::TiledMMA<{_type(x.atom)}, {_part(x.thr_layout)}, {_tile(x.permutations)}>"
     assert isinstance(x, TiledCopy)
@@ -63,11 +61,7 @@ def _part(x: Any) -> str:
 def operation(atom: MMAAtom | CopyAtom) -> str:
     """The struct of an instruction. Raises LeafTypeError for AMD's and AMX's: CuTe has none of them."""
     if not atom.arch.startswith(("sm", "xe", "universal")):
-        raise LeafTypeError(
-            f"{atom.name} as source of CuTe",
-            "an instruction that CuTe has",
-            "use the compiler's own intrinsic of this name",
-        )
+        raise not_in("CuTe", atom.name, "an instruction that CuTe has", "use the compiler's own intrinsic of this name")
     if isinstance(atom, MMAAtom) and atom.arch == "sm90" and atom.wave == 128:
         return _wgmma(atom)
     return _qualified(atom.name)

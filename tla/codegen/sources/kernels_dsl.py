@@ -15,6 +15,7 @@ from ...core.int_tuple import Underscore, shown, size
 from ...core.ints import Leaf
 from ...gpu import CopyAtom, MMAAtom, TiledCopy, TiledMMA
 from .cute_dsl import DSL_TYPES, cute_dsl
+from .sizes import not_in
 
 _NVGPU = "cute.nvgpu"
 #: What to do about what the DSL does not have.
@@ -28,11 +29,8 @@ def kernel_dsl(x: Any) -> str:
     if isinstance(x, CopyAtom):
         return _copy(x)
     if isinstance(x, TiledMMA):
-        tile = (
-            f", ({', '.join(map(_part, x.permutations))})"
-            if any(not isinstance(p, Underscore) for p in x.permutations)
-            else ""
-        )
+        whole = all(isinstance(p, Underscore) for p in x.permutations)
+        tile = "" if whole else f", ({', '.join(map(_part, x.permutations))})"
         return f"cute.make_tiled_mma({_mma(x.atom)}, {cute_dsl(x.thr_layout)}{tile})"
     assert isinstance(x, TiledCopy)
     return f"cute.make_tiled_copy({_copy(x.atom)}, {cute_dsl(x.TV)}, ({', '.join(map(_part, x.tiler_mn))},))"
@@ -46,11 +44,8 @@ def _part(x: Leaf) -> str:
 def _dtype(where: str, element: Element) -> str:
     name = DSL_TYPES.get(element.name)
     if name is None:
-        raise LeafTypeError(
-            f"{where} as source of the CuTe DSL: {element}",
-            f"one of {', '.join(DSL_TYPES)}",
-            "write C++: source(x, 'cute_cpp')",
-        )
+        what = f"{where} as source of the CuTe DSL: {element}"
+        raise LeafTypeError(what, f"one of {', '.join(DSL_TYPES)}", "write C++: source(x, 'cute_cpp')")
     return f"cutlass.{name}"
 
 
@@ -64,7 +59,7 @@ def _mma(atom: MMAAtom) -> str:
         text = write(atom, *found.groups()) if found else None
         if text:
             return text
-    raise LeafTypeError(f"{atom.name} as source of the CuTe DSL", "an instruction that the DSL has", CPP)
+    raise not_in("the CuTe DSL", atom.name, "an instruction that the DSL has", CPP)
 
 
 def _types(atom: MMAAtom, *sides: str) -> str:
@@ -134,7 +129,7 @@ def _copy(atom: CopyAtom) -> str:
         if found:
             bits = f", num_bits_per_copy={int(size(atom.src))}" if int(size(atom.thr_id)) == 1 else ""
             return f"cute.make_copy_atom({_NVGPU}.{operation(found)}, {_dtype(atom.name, atom.val_type)}{bits})"
-    raise LeafTypeError(f"{shown(atom)} as source of the CuTe DSL", "an instruction that the DSL has", CPP)
+    raise not_in("the CuTe DSL", shown(atom), "an instruction that the DSL has", CPP)
 
 
 _COPIES: dict[str, Callable[[re.Match[str]], str]] = {

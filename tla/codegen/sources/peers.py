@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ...algebra.codomain import coshape
-from ...core.basis import Basis, E, ScaledBasis
+from ...core.basis import Basis, E, ScaledBasis, steps_of
 from ...core.composed import ComposedLayout, gives_coordinates, innermost
 from ...core.errors import LeafTypeError, RangeError, RankError
 from ...core.int_tuple import leaves, modes_of, shown
@@ -21,22 +21,21 @@ from ...core.ints import Int, IntLike, IntTupleLike, Leaf, known
 from ...core.kinds import AnyLayout
 from ...core.layout import Layout
 from ...core.swizzle import CoordSwizzle, Swizzle
+from .sizes import not_in
 
 _1 = Int[1]()
 
 
 def _number(n: IntLike, system: str) -> str:
     if known(n) is None:
-        raise LeafTypeError(
-            f"{shown(n)} as source of {system}", "numbers that are known", "give it a value first: .at(M=128)"
-        )
+        raise not_in(system, shown(n), "numbers that are known", "give it a value first: .at(M=128)")
     return str(int(n))
 
 
 def _plain(x: object, system: str, fix: str) -> Layout:
     if isinstance(x, Layout):
         return x
-    raise LeafTypeError(f"{shown(x)} as source of {system}", "a plain layout: it has no other", fix)
+    raise not_in(system, shown(x), "a plain layout: it has no other", fix)
 
 
 # ------------------------------------------------------------------------------------------------------- FlyDSL
@@ -67,14 +66,12 @@ def _fly_chain(x: object) -> str:
 def _fly_tuple(x: object) -> str:
     if isinstance(x, tuple):
         if not x:
-            raise LeafTypeError("() as source of FlyDSL", "a tuple that is not empty", "write an extent of 1")
+            raise not_in("FlyDSL", "()", "a tuple that is not empty", "write an extent of 1")
         return f"({','.join(map(_fly_tuple, x))})"
     if isinstance(x, Basis):
         first, *more = x.terms
         if more:
-            raise LeafTypeError(
-                f"the stride {x} as source of FlyDSL", "a stride along one mode", "compose it with the layout outside"
-            )
+            raise not_in("FlyDSL", f"the stride {x}", "a stride along one mode", "compose it with the layout outside")
         return _fly_tuple(first.value) + "".join(f"E{i}" for i in first.path)
     return str(int(x)) if type(x) is Int else "?"
 
@@ -103,9 +100,7 @@ def mojo(x: object) -> str:
     """A layout as Mojo makes it: `Layout(IntTuple(4, 8), IntTuple(1, 4))`. One integer is a tuple of one there."""
     layout = _plain(x, "Mojo", 'write source(x.inner, "mojo"): swizzles are functions there')
     if gives_coordinates(layout):
-        raise LeafTypeError(
-            f"{shown(layout)} as source of Mojo", "a layout of offsets", "write each mode of the coordinates by itself"
-        )
+        raise not_in("Mojo", shown(layout), "a layout of offsets", "write each mode of the coordinates by itself")
     return f"Layout({', '.join(_int_tuple(modes_of(side)) for side in (layout.shape, layout.stride))})"
 
 
@@ -140,17 +135,14 @@ def axe(x: object, axes: Sequence[str] = (), replicas: bool = False) -> str:
     if not replicas:
         return _box("S", shape, stride, axes)
     if len(shape) != 2:
-        raise RankError(
-            f"{shown(layout)} as source of Axe, with replicas",
-            "2 modes: elements and places",
-            "write make_layout(elements, places)",
-        )
+        what = f"{shown(layout)} as source of Axe, with replicas"
+        raise RankError(what, "2 modes: elements and places", "write make_layout(elements, places)")
     return " + ".join(_box(kind, modes_of(n), modes_of(d), axes) for kind, n, d in zip("SR", shape, stride))
 
 
 def _box(kind: str, shape: tuple[Leaf, ...], stride: tuple[Leaf, ...], axes: Sequence[str]) -> str:
     if any(isinstance(n, tuple) for n in shape):
-        raise LeafTypeError(f"{shown(shape)} as source of Axe", "extents that are not nested", "write flatten(layout)")
+        raise not_in("Axe", shown(shape), "extents that are not nested", "write flatten(layout)")
     return f"{kind}[({','.join(_number(n, 'Axe') for n in shape)}):({','.join(_axis(d, axes) for d in stride)})]"
 
 
@@ -160,9 +152,7 @@ def _axis(d: Leaf, axes: Sequence[str]) -> str:
     first, *more = d.terms
     axis, *inside = first.path
     if more or inside:
-        raise LeafTypeError(
-            f"the stride {d} as source of Axe", "a stride along one axis", "give each axis a mode of its own"
-        )
+        raise not_in("Axe", f"the stride {d}", "a stride along one axis", "give each axis a mode of its own")
     return f"{_number(first.value, 'Axe')}@{_name(axis, axes)}"
 
 
@@ -178,7 +168,7 @@ def _require_names(axes: object) -> None:
     if not isinstance(axes, (list, tuple)) or not all(
         isinstance(a, str) and a.isascii() and a.isidentifier() for a in axes
     ):
-        raise LeafTypeError(f"axes={axes!r:.60} as source of Axe", "a list of names", 'write axes=["laneid", "m"]')
+        raise not_in("Axe", f"axes={axes!r:.60}", "a list of names", 'write axes=["laneid", "m"]')
     if len({*axes}) < len(axes):
         raise RangeError(f"axes={axes!r:.60} as source of Axe", "names that differ", "rename one of them")
 
@@ -212,11 +202,8 @@ def cutile(x: object) -> str:
 def _view(x: object, system: str, begin: str, split: str, order: str) -> str:
     layout = _plain(x, system, "write tla.offsets(layout): a swizzle is no view")
     if gives_coordinates(layout):
-        raise LeafTypeError(
-            f"{shown(layout)} as a view in {system}",
-            "a layout of offsets",
-            "write each mode of the coordinates by itself",
-        )
+        what = f"{shown(layout)} as a view in {system}"
+        raise LeafTypeError(what, "a layout of offsets", "write each mode of the coordinates by itself")
     sizes = [math.prod(int(_number(s, system)) for s in leaves(mode)) for mode in modes_of(layout.shape)]
     # Rows are fastest at their end there: the digits of a mode stand in reverse order, and are joined.
     given = zip(leaves(layout.shape), leaves(layout.stride))
@@ -231,11 +218,8 @@ def _view(x: object, system: str, begin: str, split: str, order: str) -> str:
         )
     text = _permuted(digits, begin, split, order)
     if text is None and system != "torch":
-        fix = (
-            "write numpy.lib.stride_tricks.as_strided, whose strides are bytes"
-            if system == "numpy"
-            else "fill its gaps"
-        )
+        as_strided = "write numpy.lib.stride_tricks.as_strided, whose strides are bytes"
+        fix = as_strided if system == "numpy" else "fill its gaps"
         raise LeafTypeError(f"{shown(layout)} as a view of {system}'s arange", "each offset from 0 on once", fix)
     if text is None:
         extents, steps = (_python(tuple(column)) for column in zip(*digits))
@@ -265,7 +249,7 @@ def isl(x: AnyLayout) -> str:
     """A layout as a map of isl: `{ [i0, i1] -> [i0 + 4*i1] : 0 <= i0 < 4 and 0 <= i1 < 8 }`, one dimension for each
     mode. The last digit of a mode is not bounded, but the domain is."""
     if not isinstance(x, AnyLayout):
-        raise LeafTypeError(f"{shown(x)} as source of isl", "a layout", "make one with MakeLayout")
+        raise not_in("isl", shown(x), "a layout", "make one with MakeLayout")
     modes = modes_of(x.shape)
     names = [f"i{k}" for k in range(len(modes))]
     sizes = [math.prod(int(_number(s, "isl")) for s in leaves(mode)) for mode in modes]
@@ -288,7 +272,7 @@ def _isl_values(x: AnyLayout, names: list[str], fresh: Iterator[str], between: l
     if isinstance(x, Layout):
         return _isl_layout(x, names)
     if not isinstance(x, ComposedLayout):
-        raise LeafTypeError(f"{shown(x)} as source of isl", "a layout of known kinds", "write it as a ComposedLayout")
+        raise not_in("isl", shown(x), "a layout of known kinds", "write it as a ComposedLayout")
     places = _isl_values(x.inner, names, fresh, between)
     offsets = list(leaves(x.offset))
     sums = [
@@ -305,7 +289,7 @@ def _isl_values(x: AnyLayout, names: list[str], fresh: Iterator[str], between: l
     if isinstance(x.outer, CoordSwizzle):
         s = x.outer
         if len(s.row) != 1 or len(s.col) != 1 or max(s.row[0], s.col[0]) >= len(inner):
-            raise LeafTypeError(f"{s} as source of isl", "modes that are not nested", "flatten the coordinates first")
+            raise not_in("isl", s, "modes that are not nested", "flatten the coordinates first")
         row, col = inner[s.row[0]], inner[s.col[0]]
         bits = [(s.row_base + k, s.col_base + k) for k in range(s.bits)]
         return [_xored(name, row, bits) if name == col else name for name in inner]
@@ -336,11 +320,9 @@ def _isl_layout(layout: Layout, names: list[str]) -> list[str]:
         for k, (s, d) in enumerate(zip(leaves(extents), leaves(steps))):
             digit = name if places[k] == 1 else f"floor({name}/{places[k]})"
             digit = digit if k == count - 1 else f"({digit} mod {_number(s, 'isl')})"
-            for path, step in [(t.path, t.value) for t in d.terms] if isinstance(d, Basis) else [((), d)]:
+            for path, step in steps_of(d):
                 if len(path) > 1:
-                    raise LeafTypeError(
-                        f"the stride {d} as source of isl", "coordinates that are not nested", "flatten them first"
-                    )
+                    raise not_in("isl", f"the stride {d}", "coordinates that are not nested", "flatten them first")
                 if known(step) != 0:
                     factor = _number(step, "isl")
                     sums.setdefault(path[0] if path else -1, []).append(digit if factor == "1" else f"{factor}*{digit}")

@@ -24,6 +24,11 @@ from ..indices.c import syntax_of
 INT32_MAX = 2**31 - 1
 
 
+def not_in(system: str, what: object, expected: str, fix: str) -> LeafTypeError:
+    """The refusal of what a system's source has no words for."""
+    return LeafTypeError(f"{what} as source of {system}", expected, fix)
+
+
 @dataclass(frozen=True)
 class Language:
     """A language's way to write dynamic integers: numbers, and expressions of sizes.
@@ -46,11 +51,8 @@ class Language:
         if isinstance(n, int):
             return self.variable(int(n), wide)
         if not isinstance(n, SymInt):
-            raise LeafTypeError(
-                f"{n} of type {type(n).__name__} as source",
-                "an integer, or a size made by dim",
-                "give it a value first",
-            )
+            what = f"{n} of type {type(n).__name__} as source"
+            raise LeafTypeError(what, "an integer, or a size made by dim", "give it a value first")
         for name in map(str, n.symbols):
             if name in self.reserved or "__" in name:
                 raise LeafTypeError(
@@ -88,6 +90,5 @@ def cpp(namespace: str) -> Language:
     """C++ with the min and max of a namespace."""
     calls = {op: (CALL, f"{namespace}::{op}({{}}, {{}})") for op in ("min", "max")}
     operators = syntax_of("")
-    return Language(
-        cpp_number, cpp_number, {**operators, **calls, "//": operators["/"], "%": operators["rem"]}, frozenset(), _TAKEN
-    )
+    operators = {**operators, **calls, "//": operators["/"], "%": operators["rem"]}
+    return Language(cpp_number, cpp_number, operators, frozenset(), _TAKEN)

@@ -97,9 +97,9 @@ cute.make_layout((2, 2, 1), stride=(1, 2, 0)))
     >>> print(source(composition(parse("_32:_1@0"), places), "axe", axes=["laneid"], replicas=True))
     S[(8):(4@laneid)] + R[(4):(1@laneid)]
 
-    Names of C++ are written in full; Python's are those of `import cutlass, cutlass.cute as cute`, and
-    of `import catlass as tla`. Sizes are expressions of
-    variables of these names: signed ones, and of 64 bits where products of them pass 32. Numbers are of 64 bits where
+    Names of C++ are written in full; Python's are those of `import cutlass, cutlass.cute as cute`, and of `import
+    catlass as tla`. Sizes are expressions of variables of these names: signed ones, and of 64 bits where products of
+    them pass 32. Numbers are of 64 bits where
     offsets or sizes pass 32, but for static ones of the DSL, which computes as wide as the coordinates are. Dynamic
     integers of TLA have the types of CATLASS's own layouts, uint32_t in shapes and int64_t in strides: what is written
     converts to its TagToLayout_t. TLA and XLA have the origin_shape, CuTe the padded shape only.

@@ -31,7 +31,7 @@ from ...core.basis import ScaledBasis
 from ...core.composed import ComposedLayout
 from ...core.coord import Coord
 from ...core.element import Element
-from ...core.errors import LeafTypeError, RankError
+from ...core.errors import RankError
 from ...core.int_tuple import leaves, product_each, shown
 from ...core.ints import Int, IntLike, IntTree, IntTupleLike, known
 from ...core.layout import Layout, require_origin
@@ -39,7 +39,7 @@ from ...core.questions import at_most, equal
 from ...core.strides import Shape, Stride
 from ...core.swizzle import Swizzle
 from .integer_widths import parts, past
-from .sizes import INT32_MAX, cpp, cpp_number
+from .sizes import INT32_MAX, cpp, cpp_number, not_in
 
 _CPP = cpp("tla")
 #: TLA's own default for an origin_shape is of this width.
@@ -68,14 +68,10 @@ def tla_cpp(x: object, dtype: object = None) -> str:
     them: uint32_t in shapes and origin_shapes, int64_t in strides.
     """
     if isinstance(x, (ComposedLayout, Swizzle)):
-        raise LeafTypeError(
-            f"{shown(x)} as source of TLA", "a plain layout: TLA has no other", 'write source(x, "cute_cpp")'
-        )
+        raise not_in("TLA", shown(x), "a plain layout: TLA has no other", 'write source(x, "cute_cpp")')
     element = None if dtype is None else as_element(dtype)
     if element and element.name not in CPP_NAMES:
-        raise LeafTypeError(
-            f"elements of {element.bits} bits as source of TLA", "a type of tla.ascend", "write half for 16"
-        )
+        raise not_in("TLA", f"elements of {element.bits} bits", "a type of tla.ascend", "write half for 16")
     if isinstance(x, Layout):
         return (element and _by_tag(x, element)) or _made(x)
     if isinstance(x, Shape):
@@ -166,10 +162,8 @@ def _tuple(x: object, dtype: str, wide: Iterable[bool]) -> str:
 
 def _integer(n: IntLike, dtype: str, wide: bool) -> str:
     if isinstance(n, ScaledBasis):
-        raise LeafTypeError(
-            f"the stride {n} as source of TLA",
-            "integers: TLA has no coordinates as strides",
-            'write source(x, "cute_cpp")',
+        raise not_in(
+            "TLA", f"the stride {n}", "integers: TLA has no coordinates as strides", 'write source(x, "cute_cpp")'
         )
     if type(n) is Int:
         return f"tla::C<{cpp_number(int(n), True)}>{{}}" if wide or abs(n) > INT32_MAX else f"tla::Int<{n:d}>{{}}"
