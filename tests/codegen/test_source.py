@@ -297,7 +297,7 @@ def printed(x):
 
 
 def test_python_of_the_dsl_is_the_same_layout(tmp_path):
-    if importlib.util.find_spec("nvidia_cutlass_dsl") is None:
+    if importlib.util.find_spec("cutlass") is None:
         pytest.skip("needs the CuTe DSL: pip install nvidia-cutlass-dsl")
     layouts = [*EXPLICIT, *random_layouts(160, chains=False)]
     values = [*layouts, *SYMBOLIC]

@@ -155,7 +155,7 @@ NAMES = {True: ["thr_layout_vmnk", "tv_layout_A_tiled", "tv_layout_B_tiled", "tv
 
 
 def test_python_of_the_dsl_has_the_same_layouts(tmp_path):
-    if importlib.util.find_spec("nvidia_cutlass_dsl") is None:
+    if importlib.util.find_spec("cutlass") is None:
         pytest.skip("needs the CuTe DSL: pip install nvidia-cutlass-dsl")
     for arch, values in (("sm_80", [*MMAS[:1], *MMAS[2:5], *COPIES]), ("sm_90a", MMAS[5:8]), ("sm_100a", MMAS[8:])):
         body = []
