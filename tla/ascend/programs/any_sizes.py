@@ -158,11 +158,8 @@ class AnyCore(Core):
         buffer = self.buffers[name]
         end, room = cosize(layout) + beyond * 8 // bits, self._size(name)
         if not at_most(end, room):
-            raise Unproven(
-                f"{what}: {end} elements in a stage of {room} of {buffer.name}",
-                f"at most {room}",
-                "take tiles of whole squares",
-            )
+            fix = "take tiles of whole squares"
+            raise Unproven(f"{what}: {end} elements in a stage of {room} of {buffer.name}", f"at most {room}", fix)
 
     def _size(self, name: str) -> int:
         """The elements of one stage of a buffer."""
@@ -269,11 +266,8 @@ class AnyCore(Core):
         element = (self.plan.a if which == "A" else self.plan.b).element
         self._within(f"{which} to L0", f"l0{which}", dst.layout, made.beyond, element.bits)
         if not at_most(made.reads_beyond, 0):
-            raise Unproven(
-                f"{which} to L0: it reads {made.reads_beyond} bytes behind its tile of L1",
-                "none",
-                "take tiles of whole squares",
-            )
+            what = f"{which} to L0: it reads {made.reads_beyond} bytes behind its tile of L1"
+            raise Unproven(what, "none", "take tiles of whole squares")
         return self._part(f"{which} to L0", f"l0{which}", f"l1{which}", made)
 
     def _multiplied(self) -> Iterator[Any]:
@@ -361,10 +355,7 @@ def conditions_of(core: AnyCore, recorded: Iterable[Condition], names: Mapping[s
             continue
         others = {n.name for n in c.a.scope | c.b.scope} - {*names}
         if others:
-            raise Unproven(
-                f"a block of any size: it is not known whether {c}",
-                str(c),
-                "give facts of its sizes: dim(..., at_most=...)",
-            )
+            what = f"a block of any size: it is not known whether {c}"
+            raise Unproven(what, str(c), "give facts of its sizes: dim(..., at_most=...)")
         found.append(c)
     return tuple(found)

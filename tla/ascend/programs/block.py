@@ -223,9 +223,8 @@ def placed(rows: Iterable[_Row], stages: dict[str, int], arch: Architecture) -> 
             ends[place] = made.end
             if made.end > arch.sizes[memory]:
                 what = f"{made.name} at bytes {begin} to {made.end - 1} of {place}"
-                raise RangeError(
-                    what, f"at most {arch.sizes[memory]} bytes on {arch}", "take smaller tiles, or fewer stages"
-                )
+                expected = f"at most {arch.sizes[memory]} bytes on {arch}"
+                raise RangeError(what, expected, "take smaller tiles, or fewer stages")
             yield made
 
 

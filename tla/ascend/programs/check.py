@@ -80,11 +80,8 @@ def check(
         or not isinstance(results, (list, tuple))
     ):
         what = f"check of {type(log).__name__}, {type(layouts).__name__} and {type(results).__name__}"
-        raise LeafTypeError(
-            what,
-            "a log, the tensors by name, and a list of results",
-            'write check(lines, {"A": ...}, [Product("C", "A", "B")])',
-        )
+        fix = 'write check(lines, {"A": ...}, [Product("C", "A", "B")])'
+        raise LeafTypeError(what, "a log, the tensors by name, and a list of results", fix)
     lines = Path(log).read_text().splitlines() if isinstance(log, (str, Path)) else log
     program = read_log(lines, arch, [_buffer(name, given) for name, given in layouts.items()])
     plain = [r for r in results if not isinstance(r, Computed)]
@@ -100,9 +97,8 @@ def _buffer(name: str, given: Any) -> Buffer:
     if isinstance(given, Buffer):
         return given
     if not isinstance(given, tuple) or len(given) != 3 or not isinstance(given[2], Layout):
-        raise LeafTypeError(
-            f"the tensor {name}: {given!r:.60}", "(address, element type, layout)", "write (0x1000, half, layout)"
-        )
+        what = f"the tensor {name}: {given!r:.60}"
+        raise LeafTypeError(what, "(address, element type, layout)", "write (0x1000, half, layout)")
     address, element, layout = given
     return Buffer(name, "GM", as_element(element), layout, int(leaf(address)))
 
@@ -242,9 +238,8 @@ def _require_names(program: Program, results: Iterable[Product | Copied]) -> Non
         for name in (r.c, r.a, r.b, r.bias, r.sparse, *(r.scales or ())) if isinstance(r, Product) else r[:2]:
             if name is not None and name not in program.buffers:
                 known = ", ".join(program.buffers)
-                raise LeafTypeError(
-                    f"{r!r} of a program with the buffers {known}", f"one of {known} for {name}", "give its tensor"
-                )
+                what = f"{r!r} of a program with the buffers {known}"
+                raise LeafTypeError(what, f"one of {known} for {name}", "give its tensor")
 
 
 def _require_tensors(program: Program, names: Iterable[str]) -> None:
@@ -378,11 +373,8 @@ def _copied(c: Copied, origins: Origins, program: Program, sizes: tuple[int, ...
     buffer = program.buffers[c.src]
     valid = tuple(map(int, require_origin("a tensor", buffer.layout)))
     if any(have < wanted for have, wanted in zip(valid, sizes)):
-        raise RangeError(
-            f"{c.dst} of {sizes} elements as a copy of {c.src} of {valid}",
-            "as many elements",
-            "give the tile that is copied",
-        )
+        what = f"{c.dst} of {sizes} elements as a copy of {c.src} of {valid}"
+        raise RangeError(what, "as many elements", "give the tile that is copied")
     at = offsets_in(buffer.layout, sizes)
     t = next(t for t in origins.tensors if t.name == c.src)
     every: npt.NDArray[Any] = t.first + at * (buffer.element.bits // origins.memories.bits)

@@ -327,11 +327,8 @@ class ConvolutionBlocks:
         for name, array, wanted in zip(("images", "filters", "biases"), (x, w, bias), self._shapes()):
             given = None if array is None else numbers_of(name, array).shape
             if given != (wanted if name != "biases" or self.bias else None):
-                raise RangeError(
-                    f"{name} of the shape {given}",
-                    f"{wanted if name != 'biases' or self.bias else None}",
-                    "give such an array",
-                )
+                expected = f"{wanted if name != 'biases' or self.bias else None}"
+                raise RangeError(f"{name} of the shape {given}", expected, "give such an array")
         result: Any = None
         for program in self.programs:
             result = merged(result, execute_program(program, held(x, w, bias)).get("C"))

@@ -101,11 +101,8 @@ def _require_dsl(plan: Plan) -> None:
     ):
         if wrong:
             fix = "write text('ascendc'), which has every statement"
-            raise LeafTypeError(
-                f"a block {what} in CATLASS's DSL",
-                f"Ascend950, {', '.join(TYPES)}, RowMajor or ColumnMajor, no more",
-                fix,
-            )
+            expected = f"Ascend950, {', '.join(TYPES)}, RowMajor or ColumnMajor, no more"
+            raise LeafTypeError(f"a block {what} in CATLASS's DSL", expected, fix)
 
 
 class _Lines:

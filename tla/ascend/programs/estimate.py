@@ -70,9 +70,8 @@ class Rates:
     def __post_init__(self) -> None:
         for name, value in self.__dict__.items():
             if isinstance(value, bool) or not isinstance(value, int) or value < (0 if name.endswith("_start") else 1):
-                raise LeafTypeError(
-                    f"{name}={value!r:.40} of Rates", "a positive integer", f"leave out {name}=, or write {name}=64"
-                )
+                fix = f"leave out {name}=, or write {name}=64"
+                raise LeafTypeError(f"{name}={value!r:.40} of Rates", "a positive integer", fix)
 
     def moved(self, made: Iterable[TransferInstruction], dst: str) -> int:
         """The cycles of the instructions of one transfer that ends at a position."""

@@ -128,9 +128,8 @@ def _of_line(line: str, state: _State, buffers: Mapping[str, Buffer]) -> list[An
         raise
     except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as why:
         what = f"the line {line!r:.60}, in which {type(why).__name__}: {why}"
-        raise LeafTypeError(
-            what, "the fields and arguments of the call, as the stand-in prints them", "log it with the stand-in"
-        ) from None
+        expected = "the fields and arguments of the call, as the stand-in prints them"
+        raise LeafTypeError(what, expected, "log it with the stand-in") from None
 
 
 def _record(line: str) -> dict[str, Any]:
@@ -139,9 +138,8 @@ def _record(line: str) -> dict[str, Any]:
     except (json.JSONDecodeError, RecursionError):
         found = None
     if not isinstance(found, dict) or not isinstance(found.get("call"), str):
-        raise LeafTypeError(
-            f"the line {line!r:.60}", "a call in JSON, as the stand-in prints it", "include stand_in.h before AscendC"
-        )
+        expected = "a call in JSON, as the stand-in prints it"
+        raise LeafTypeError(f"the line {line!r:.60}", expected, "include stand_in.h before AscendC")
     return found
 
 
@@ -171,29 +169,23 @@ def _statements(record: dict[str, Any], state: _State, buffers: Mapping[str, Buf
     elif name in _MOVES:
         yield _move(record, state, buffers)
     else:
-        raise LeafTypeError(
-            f"the call {name}",
-            "calls of AscendC that move, multiply or order",
-            "leave it out of the log, or check a part",
-        )
+        expected = "calls of AscendC that move, multiply or order"
+        raise LeafTypeError(f"the call {name}", expected, "leave it out of the log, or check a part")
 
 
 def _tensor(argument: Any) -> _Tensor:
     """A tensor of a log."""
     if not isinstance(argument, dict) or "address" not in argument:
-        raise LeafTypeError(
-            f"the argument {argument!r:.60}", "a tensor: its type, position and address", "log it with the stand-in"
-        )
+        expected = "a tensor: its type, position and address"
+        raise LeafTypeError(f"the argument {argument!r:.60}", expected, "log it with the stand-in")
     element = _ELEMENTS.get(str(argument["type"]).rpartition("::")[2])
     if element is None:
-        raise LeafTypeError(
-            f"the type {argument['type']!r:.40}", f"one of {', '.join(_ELEMENTS)}", "log a kernel of these types"
-        )
+        what = f"the type {argument['type']!r:.40}"
+        raise LeafTypeError(what, f"one of {', '.join(_ELEMENTS)}", "log a kernel of these types")
     position = int(argument["position"])
     if position not in _POSITIONS and position != -1:
-        raise LeafTypeError(
-            f"the position {position}", f"-1 for global memory, or one of {[*_POSITIONS]}", "log AscendC's TPosition"
-        )
+        expected = f"-1 for global memory, or one of {[*_POSITIONS]}"
+        raise LeafTypeError(f"the position {position}", expected, "log AscendC's TPosition")
     return _Tensor(_POSITIONS.get(position, "GM"), int(argument["address"]), element)
 
 
@@ -210,11 +202,8 @@ def _place(t: _Tensor, buffers: Mapping[str, Buffer], bits: int) -> tuple[str, i
     inside = [b for b in buffers.values() if b.position == "GM" and b.address <= t.address]
     if not inside:
         known = ", ".join(f"{b.name} at {b.address:#x}" for b in buffers.values() if b.position == "GM")
-        raise RangeError(
-            f"the address {t.address:#x} in global memory",
-            f"one in a tensor: {known}",
-            "give the tensor, with its address",
-        )
+        what = f"the address {t.address:#x} in global memory"
+        raise RangeError(what, f"one in a tensor: {known}", "give the tensor, with its address")
     b = max(inside, key=lambda b: b.address)
     return b.name, (t.address - b.address) * 8 // bits
 
@@ -250,9 +239,8 @@ def _move(record: dict[str, Any], state: _State, buffers: Mapping[str, Buffer]) 
     fields = next((x for x in rest if isinstance(x, dict)), None)
     kind = str(fields["struct"]).partition("<")[0].rpartition("::")[2] if fields else "count"
     if kind not in _READ:
-        raise LeafTypeError(
-            f"{record['call']} with {kind}", f"one of {', '.join(_READ)}", "log a kernel that moves with these"
-        )
+        fix = "log a kernel that moves with these"
+        raise LeafTypeError(f"{record['call']} with {kind}", f"one of {', '.join(_READ)}", fix)
     name, parameters, form = _READ[kind](
         fields if fields is not None else {"count": rest[0]}, state, record, (to, begin)
     )
@@ -287,9 +275,8 @@ def _require_halves(place: str, p: Mapping[str, int]) -> None:
         or p["nSize"] % 32 * (p["dualDstCtl"] == 2)
     ):
         what = f"a Fixpipe to {place} with dualDstCtl={p['dualDstCtl']} of {p['mSize']} by {p['nSize']}"
-        raise LeafTypeError(
-            what, "1 of an even mSize, or 2 of an nSize in whole 32, to UB", "log a kernel that moves so"
-        )
+        expected = "1 of an even mSize, or 2 of an nSize in whole 32, to UB"
+        raise LeafTypeError(what, expected, "log a kernel that moves so")
 
 
 _Ends = tuple[_Tensor, _Tensor]

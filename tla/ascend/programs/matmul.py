@@ -287,9 +287,8 @@ def executed(
 
     if (bias is not None) != block.plan.bias:
         given = "biases for a block without them" if bias is not None else "no biases for a block with them"
-        raise RangeError(
-            given, f"bias={'None' if bias is not None else f'an array of {block.problem[1]}'}", "make the block so"
-        )
+        expected = f"bias={'None' if bias is not None else f'an array of {block.problem[1]}'}"
+        raise RangeError(given, expected, "make the block so")
     if before is not None and not block.plan.adds:
         raise RangeError("before= of a block that writes whole sums", "None", "leave it out")
     held = {"A": a, "B": b, **({"bias": bias} if bias is not None else {}), **beside}
@@ -300,9 +299,8 @@ def executed(
         result = merged(None if block.plan.adds else result, done.get("C"))
     dtype = dtype_of(block.plan.c.element)
     if dtype.kind in "iu" and np.isnan(result).any():
-        raise RangeError(
-            f"{int(np.isnan(result).sum())} elements of C that nothing has written", "all", "check() says why"
-        )
+        what = f"{int(np.isnan(result).sum())} elements of C that nothing has written"
+        raise RangeError(what, "all", "check() says why")
     return rounded(np.asarray(result), dtype)
 
 

@@ -120,9 +120,8 @@ def plan(problem: Any, arch: Any = AtlasA2, *, cores: Any = None, rates: Any = N
     """
     for name in ("l1", "l0", "stages", "swizzle", "splitkFactor"):
         if name in more:
-            raise LeafTypeError(
-                f"plan with {name}=", "what is not chosen", f"leave out {name}=, or write block(..., {name}=...)"
-            )
+            fix = f"leave out {name}=, or write block(..., {name}=...)"
+            raise LeafTypeError(f"plan with {name}=", "what is not chosen", fix)
     for name in ("scales", "sparse", "split", "padding"):
         if more.get(name):
             what, fix = f"plan with {name}=", f"leave out {name}=, or write block(..., {name}=...)"

@@ -42,9 +42,8 @@ def require_sparse_tiles(tag: Tag, depths: tuple[int, int]) -> None:
     if any(n % DEPTH for n in depths):
         near = tuple(-(-n // DEPTH) * DEPTH for n in depths)
         what = f"tiles of {depths[0]} along k in L1, and {depths[1]} in L0, of a sparse B"
-        raise RangeError(
-            what, f"multiples of {DEPTH}: whole fractals of what is stored", f"take {near[0]} and {near[1]}"
-        )
+        expected = f"multiples of {DEPTH}: whole fractals of what is stored"
+        raise RangeError(what, expected, f"take {near[0]} and {near[1]}")
 
 
 def index_layout(k: Any, n: Any) -> Layout:
@@ -109,9 +108,8 @@ def densified(b: Any, sizes: tuple[int, int]) -> tuple[Any, Any]:
     stored, index = densify(b)
     found = 2 * stored.shape[0], stored.shape[1]
     if found != sizes:
-        raise RangeError(
-            f"a sparse matrix of the shape {found}", f"{sizes}", "give all rows, and zeros behind the last"
-        )
+        fix = "give all rows, and zeros behind the last"
+        raise RangeError(f"a sparse matrix of the shape {found}", f"{sizes}", fix)
     return stored, index
 
 

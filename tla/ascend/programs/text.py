@@ -158,11 +158,8 @@ def _side(made: Sequence[Program], local: Iterable[Buffer], pipes: Sequence[str]
 def require_names(buffers: Iterable[Buffer]) -> None:
     """LeafTypeError for an element type without a name in AscendC."""
     if any(b.element.name not in CPP_NAMES for b in buffers):
-        raise LeafTypeError(
-            "a block of an element type without a name in AscendC",
-            f"one of {', '.join(CPP_NAMES)}",
-            "use execute for it",
-        )
+        what = "a block of an element type without a name in AscendC"
+        raise LeafTypeError(what, f"one of {', '.join(CPP_NAMES)}", "use execute for it")
 
 
 def global_tensor(b: Buffer) -> list[str]:

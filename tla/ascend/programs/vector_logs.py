@@ -107,9 +107,8 @@ def _of_repeats(
     told = {_COPY.get(field, field): value for field, value in fields.items()}
     wanted = [f"{side}{kind}Stride" for kind in ("Blk", "Rep") for side in _sides(len(operands))]
     if missing := [x for x in wanted if not _is_integer(told.get(x))]:
-        raise LeafTypeError(
-            f"{name} without {missing[0]}", f"the fields {', '.join(wanted)}", "log them with the stand-in"
-        )
+        what = f"{name} without {missing[0]}"
+        raise LeafTypeError(what, f"the fields {', '.join(wanted)}", "log them with the stand-in")
     mask, repeats = numbers
     places, elements = tuple(at for _place, at, _e in operands), tuple(e for _place, _at, e in operands)
     parameters = {"mask": mask, "repeatTimes": repeats, **{x: told[x] for x in wanted}}

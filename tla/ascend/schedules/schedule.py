@@ -31,9 +31,8 @@ MOST_BLOCKS = 2**20
 def require_countable(what: str, count: int) -> int:
     """The number of things that are to be gone through; RangeError where there are too many."""
     if count >= MOST_BLOCKS:
-        raise RangeError(
-            f"{what}: {count} or more", f"less than {MOST_BLOCKS}", "take larger tiles, or a part of the problem"
-        )
+        fix = "take larger tiles, or a part of the problem"
+        raise RangeError(f"{what}: {count} or more", f"less than {MOST_BLOCKS}", fix)
     return count
 
 

@@ -62,16 +62,12 @@ class BlockSwizzle:
         given = arguments if isinstance(arguments, tuple) else (arguments,)
         if not 1 <= len(given) <= 2 or self.order_of in _FIXED:
             expected = "no arguments: it has one order" if self.order_of in _FIXED else "an offset, and a direction"
-            raise LeafTypeError(
-                f"{self.name}[{', '.join(map(str, given))}]", expected, f"write {self.name}(problem, tile)"
-            )
+            what = f"{self.name}[{', '.join(map(str, given))}]"
+            raise LeafTypeError(what, expected, f"write {self.name}(problem, tile)")
         offset, direction = int(leaf(given[0])), int(leaf((*given, 0)[1]))
         if offset < 1 or direction not in (0, 1):
-            raise RangeError(
-                f"{self.name}[{offset}, {direction}]",
-                "an offset of 1 or more, direction 0 or 1",
-                f"write {self.name}[1, 0]",
-            )
+            expected = "an offset of 1 or more, direction 0 or 1"
+            raise RangeError(f"{self.name}[{offset}, {direction}]", expected, f"write {self.name}[1, 0]")
         return replace(self, offset=offset, direction=direction)
 
     def __call__(self, problem: object, tile: object, *, cores: int | None = 1, splitkFactor: int = 1) -> Schedule:
@@ -84,9 +80,8 @@ class BlockSwizzle:
         cores, factor = positive("cores", cores), positive("splitkFactor", splitkFactor)
         if factor > 1 and not self.splits:
             fix = "write SplitkGemmIdentityBlockSwizzle"
-            raise LeafTypeError(
-                f"{self.name} with splitkFactor={factor}", "a swizzle that cuts k into that many slices", fix
-            )
+            what = f"{self.name} with splitkFactor={factor}"
+            raise LeafTypeError(what, "a swizzle that cuts k into that many slices", fix)
         if self.rank == 2:  # nothing is multiplied
             sizes, tiles = (*sizes, 0), (*tiles, 1)
         return Schedule(repr(self), self.order_of, self.deal, self.offset, self.direction, sizes, tiles, cores, factor)  # type: ignore[arg-type]

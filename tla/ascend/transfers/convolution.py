@@ -50,16 +50,12 @@ class Conv2d:
             given = getattr(self, name)
             if not isinstance(given, tuple) or len(given) != count or not all(map(is_int, given)):
                 text = shown(given) if isinstance(given, tuple) else repr(given)
-                raise LeafTypeError(
-                    f"{name}={text:.60} of a Conv2d", f"{count} integers", "write Conv2d((3, 3), padding=(1, 1, 1, 1))"
-                )
+                fix = "write Conv2d((3, 3), padding=(1, 1, 1, 1))"
+                raise LeafTypeError(f"{name}={text:.60} of a Conv2d", f"{count} integers", fix)
             values = tuple(int(leaf(n)) for n in given)
             if not all(least <= n <= most for n in values):
-                raise RangeError(
-                    f"{name}={shown(values)} of a Conv2d",
-                    f"{least} to {most}",
-                    f"use at least {least} and at most {most}: the fields of LoadData3D hold no more",
-                )
+                fix = f"use at least {least} and at most {most}: the fields of LoadData3D hold no more"
+                raise RangeError(f"{name}={shown(values)} of a Conv2d", f"{least} to {most}", fix)
             object.__setattr__(self, name, values)
 
     def places(self, size: tuple[int, int]) -> tuple[int, int]:

@@ -89,11 +89,8 @@ def _cut(a: list[tuple[Any, Any]], b: list[tuple[Any, Any]]) -> Iterator[Digit]:
         elif known(n) is not None and known(m) is not None and max(n, m) % min(n, m) == 0:
             step = min(n, m)
         else:
-            raise Unproven(
-                f"blocks of {n} on one side and of {m} on the other",
-                "blocks that cut each other evenly",
-                "give known sizes",
-            )
+            what = f"blocks of {n} on one side and of {m} on the other"
+            raise Unproven(what, "blocks that cut each other evenly", "give known sizes")
         yield Digit(step, s, d)
         (a, n, s), (b, m, d) = (_after(x, size, stride, step) for x, size, stride in ((a, n, s), (b, m, d)))
     yield Digit(None, s, d)

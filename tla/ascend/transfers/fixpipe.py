@@ -75,9 +75,8 @@ def settings_of(element: Element, source: Element, granularity: str, relu: bool,
     """The fields of Fixpipe that convert; LeafTypeError where the hardware has no such conversion."""
     modes = ASCEND950_MODES if wide else A2_MODES
     if granularity not in GRANULARITIES:
-        raise LeafTypeError(
-            f"quant={shown(granularity)}", f"one of {', '.join(GRANULARITIES)}", 'write quant="PER_TENSOR"'
-        )
+        expected = f"one of {', '.join(GRANULARITIES)}"
+        raise LeafTypeError(f"quant={shown(granularity)}", expected, 'write quant="PER_TENSOR"')
     name = source.name if element.name == "32" else element.name
     if name.isdigit() and granularity == "NO_QUANT" and source.name == "float":
         return {"quantPre": "quantPre"}  # the type decides: a kernel's own name for it
@@ -88,11 +87,8 @@ def settings_of(element: Element, source: Element, granularity: str, relu: bool,
             f"Fixpipe of {source} to {f'elements of {name} bits' if name.isdigit() else name} with "
             f"quant={granularity!r}"
         )
-        raise LeafTypeError(
-            what,
-            f"to {', '.join(to) or 'another from float or int32'}",
-            "name the types: element=half, accumulator=int32",
-        )
+        expected = f"to {', '.join(to) or 'another from float or int32'}"
+        raise LeafTypeError(what, expected, "name the types: element=half, accumulator=int32")
     made = {"quantPre": f"QuantMode_t::{mode}", "Source": CPP_NAMES[source.name]}
     return {**made, **_SCALED[wide, granularity], **({"reluEn": "true"} if relu else {})}
 

@@ -37,13 +37,11 @@ def to_both(
     that are not known.
     """
     if split not in SPLITS:
-        raise LeafTypeError(
-            f"split={split!r:.40} of a transfer", f"one of {', '.join(SPLITS)}", 'write split="SPLIT_M"'
-        )
+        what = f"split={split!r:.40} of a transfer"
+        raise LeafTypeError(what, f"one of {', '.join(SPLITS)}", 'write split="SPLIT_M"')
     if src.symbols or dst.symbols:
-        raise Unproven(
-            f"a transfer with split={split!r} of sizes that are not known", "numbers", "make the layouts of numbers"
-        )
+        what = f"a transfer with split={split!r} of sizes that are not known"
+        raise Unproven(what, "numbers", "make the layouts of numbers")
     mode, unit, value, field = SPLITS[split]
     whole = ceil_div(src.valid[mode], unit) * unit
     half, c0 = whole // 2, int(dst.element.C0)
@@ -54,9 +52,8 @@ def to_both(
     if dst.outer(0) % c0 or (mode == 1 and dst.outer(0) < half):
         least = max(half if mode else 0, ceil_div(dst.valid[1], c0) * c0)
         what = f"rows of UB that are {dst.outer(0)} elements apart"
-        raise RangeError(
-            what, "whole blocks of 32 bytes, with room for half of the columns", f"lay it out with ld={least}"
-        )
+        expected = "whole blocks of 32 bytes, with room for half of the columns"
+        raise RangeError(what, expected, f"lay it out with ld={least}")
     fields = {
         "nSize": ceil_div(src.valid[1], c0) * c0,
         "mSize": src.valid[0],

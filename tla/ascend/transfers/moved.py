@@ -156,11 +156,8 @@ def _data_copy_pad(p: Fields, element: Element, form: str) -> Moved:
     size, length, count, more = element.bits // 8, p["blockLen"], p["blockCount"], p.get("rightPadding", 0)
     gap = p["srcStride" if form == "to UB" else "dstStride"]
     if divides(size, length) is False or (divides(size, gap) is False and not equal(count, 1)):
-        raise RangeError(
-            f"DataCopyPad of bursts of {length} bytes, {gap} bytes apart",
-            f"whole elements of {size} bytes",
-            "count bytes",
-        )
+        what = f"DataCopyPad of bursts of {length} bytes, {gap} bytes apart"
+        raise RangeError(what, f"whole elements of {size} bytes", "count bytes")
     outside = {gap: (length + p[gap]) // size for gap in ("dstStride", "srcStride")}
     inside = {gap: (blocks_of(length + more * size, 32) + p[gap]) * 32 // size for gap in ("dstStride", "srcStride")}
     steps = (

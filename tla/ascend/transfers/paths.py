@@ -216,9 +216,8 @@ def path_of(
     paths = [p for p in joined if tag in (None, p.dst_tag)]
     if not paths:
         known = sorted({str(p.dst_tag) for p in joined})
-        raise LeafTypeError(
-            f"{what} with tag={tag}", f"tag={' or '.join(known)}", "leave out tag=, or write one of these"
-        )
+        fix = "leave out tag=, or write one of these"
+        raise LeafTypeError(f"{what} with tag={tag}", f"tag={' or '.join(known)}", fix)
     refused = []
     for path in paths:
         wide = None if element.bits in path.bits else f"elements of {element.bits} bits take another way"

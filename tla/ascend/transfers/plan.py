@@ -162,11 +162,8 @@ def transfer(
     if index is not None:
         return _proved(*to_l0b(a, b, index, arch))
     if (conv or path.wanted) and (a.symbols or b.symbols):
-        raise Unproven(
-            f"a transfer of {src!r} to {dst!r}",
-            "sizes that are known: of windows and images",
-            "make the layouts of numbers",
-        )
+        expected = "sizes that are known: of windows and images"
+        raise Unproven(f"a transfer of {src!r} to {dst!r}", expected, "make the layouts of numbers")
     if conv or path.wanted:
         wanted = conv.wanted(a, b) if conv else path.wanted(a, b)
         _require_same(wanted.shape, b.valid, ends)
@@ -185,17 +182,15 @@ def transfer(
         plan = rows("to UB", pad=True)
     made = Transfer(plan(a, b))
     if (reason := _over_fields(made)) is not None:
-        raise RangeError(
-            reason.what, reason.expected, _legal_tile(plan, a, b, ends, arch) if wanted is None else reason.fix
-        )
+        fix = _legal_tile(plan, a, b, ends, arch) if wanted is None else reason.fix
+        raise RangeError(reason.what, reason.expected, fix)
     if a.symbols or b.symbols:
         return _proved(made, require_lawful_for_all(made, ends, a, b, arch))
     try:
         return _proved(made, require_lawful(made, ends, a, b, arch, wanted))
     except Unproven as error:
-        raise Unproven(
-            error.reason.what, error.reason.expected, _wider(plan, a, b, ends, arch) or error.reason.fix
-        ) from None
+        fix = _wider(plan, a, b, ends, arch) or error.reason.fix
+        raise Unproven(error.reason.what, error.reason.expected, fix) from None
 
 
 def _proved(made: Iterable[Step], behind: tuple[Any, Any]) -> Transfer:
@@ -245,11 +240,8 @@ def _require_options(ends: tuple[str, str], given: dict[str, Any]) -> None:
 
 def _position(where: str, t: object) -> str:
     if not isinstance(t, Tensor):
-        raise LeafTypeError(
-            f"{where} of a {type(t).__name__}",
-            "a tensor with a position",
-            "write MakeTensor(None, layout, position='L1')",
-        )
+        fix = "write MakeTensor(None, layout, position='L1')"
+        raise LeafTypeError(f"{where} of a {type(t).__name__}", "a tensor with a position", fix)
     return position_of(t.position)
 
 
@@ -294,17 +286,13 @@ def _require_room(path: Path, dst: Side, src_valid: tuple[int, ...]) -> None:
     """Into a core's buffer goes what is valid of the source; into L0 and out of it what is valid of the destination."""
     by_source = (path.src, path.dst) in BY_SOURCE
     if len(src_valid) != len(dst.valid):
-        raise LeafTypeError(
-            f"{len(src_valid)} modes into {len(dst.valid)}",
-            "as many modes in src as in dst",
-            "slice one of them: t[0, _, _]",
-        )
+        what = f"{len(src_valid)} modes into {len(dst.valid)}"
+        raise LeafTypeError(what, "as many modes in src as in dst", "slice one of them: t[0, _, _]")
     if by_source and not _all_at_most(src_valid, dst.room, "a tile that holds what is valid of src"):
         start, part = (0,) * len(src_valid), tuple(map(smaller, dst.room, src_valid))
         fix = f"move a part at a time: GetTile(src, {shown(start)}, {shown(part)})"
-        raise RangeError(
-            f"{shown(src_valid)} valid elements into a tile of {shown(dst.room)}", "a tile that holds them", fix
-        )
+        what = f"{shown(src_valid)} valid elements into a tile of {shown(dst.room)}"
+        raise RangeError(what, "a tile that holds them", fix)
     if not by_source and not _all_at_most(dst.valid, src_valid, "as many valid elements in src as in dst"):
         what = f"a tile of {shown(dst.valid)} elements from one with {shown(src_valid)} valid"
         raise RangeError(what, "as many valid elements in src", "take GetTile of dst")
@@ -373,6 +361,5 @@ def _require_same(have: tuple[int, ...], valid: tuple[int, ...], ends: tuple[str
     """Require that the destination asks for no more than there is."""
     if tuple(have) != valid:
         what = f"{shown(tuple(map(int, have)))} of the {shown(valid)} elements of {ends[1]}"
-        raise RangeError(
-            what, "as many in src as are valid in dst", "make dst with the sizes that the window and the channels give"
-        )
+        fix = "make dst with the sizes that the window and the channels give"
+        raise RangeError(what, "as many in src as are valid in dst", fix)

@@ -60,11 +60,8 @@ def _beyond(end: int, place: str, dst: Side, arch: Architecture) -> int:
     own = int(dst.offsets(dst.room).flat[-1]) + 1
     bits = dst.element.bits
     if end * bits > arch.sizes[place] * 8:  # the tile itself lies inside
-        raise RangeError(
-            f"{(end - own) * bits // 8} bytes written behind a tile that fills {place}",
-            "room for its last units",
-            "take a smaller tile",
-        )
+        what = f"{(end - own) * bits // 8} bytes written behind a tile that fills {place}"
+        raise RangeError(what, "room for its last units", "take a smaller tile")
     return max(0, end - own) * bits // 8
 
 

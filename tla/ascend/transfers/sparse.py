@@ -55,20 +55,16 @@ def _index(src: Side, dst: Side, index: Tensor, arch: Architecture) -> Side:
         what = f"a transfer with an index of {src.element} on {arch}, from {shown(src.layout)}"
         raise LeafTypeError(what, "int8 on AtlasA2 or AtlasA3, from nZ to nZ", "leave out index=")
     if position_of(index.position) != "L1" or nZ[types.int32](index.layout) is not True:
-        raise LeafTypeError(
-            f"index={index!r:.60}",
-            "a tensor at L1, bytes in nZ blocks of 8 by 16",
-            "make it with MakeLayout[int32, nZ](k // 8, n)",
-        )
+        fix = "make it with MakeLayout[int32, nZ](k // 8, n)"
+        raise LeafTypeError(f"index={index!r:.60}", "a tensor at L1, bytes in nZ blocks of 8 by 16", fix)
     beside = side_of(index, types.uint8)
     if src.symbols or dst.symbols or beside.symbols:
         raise Unproven("a transfer with an index of sizes that are not known", "numbers", "make the layouts of numbers")
     require_place("L1", beside, arch)
     wanted = -(-dst.valid[0] // STORED), dst.valid[1]
     if any(have < n for have, n in zip(beside.valid, wanted)):
-        raise RangeError(
-            f"an index of {shown(beside.valid)} bytes", f"{shown(wanted)}: one for four rows", "make the index larger"
-        )
+        what = f"an index of {shown(beside.valid)} bytes"
+        raise RangeError(what, f"{shown(wanted)}: one for four rows", "make the index larger")
     return beside
 
 
@@ -103,8 +99,5 @@ def _require_beside(made: tuple[TransferInstruction, ...], dst: Side, beside: Si
     wrong = np.argwhere(read != beside.offsets((rows.size, columns.size)))
     if wrong.size:
         coord = shown(tuple(map(int, wrong[0])))
-        raise Unproven(
-            f"LoadDataWithSparse: byte {coord} of the index is not beside its elements",
-            "an index with the gaps of B",
-            "lay it out so",
-        )
+        what = f"LoadDataWithSparse: byte {coord} of the index is not beside its elements"
+        raise Unproven(what, "an index with the gaps of B", "lay it out so")

@@ -51,11 +51,8 @@ def rows(form: str, pad: bool = False, along: int = 1) -> Plan:
 def rows_to_padded(src: Side, dst: Side) -> Iterator[Step]:
     """Rows of UB into a matrix of padded blocks in global memory: the part of each block by itself."""
     if src.symbols or dst.symbols:
-        raise Unproven(
-            f"rows into blocks of {dst.layout}",
-            "sizes that are known: how many blocks there are",
-            "make the layouts of numbers",
-        )
+        expected = "sizes that are known: how many blocks there are"
+        raise Unproven(f"rows into blocks of {dst.layout}", expected, "make the layouts of numbers")
     size, step = src.element.bits // 8, src.outer(0)
     parts = [[*_parts(dst.start[mode], dst.valid[mode], dst.block(mode))] for mode in (0, 1)]
     for (row, high), (column, wide) in itertools.product(*parts):

@@ -192,11 +192,8 @@ class VectorInstruction:
         Raises LeafTypeError for another number of arrays.
         """
         if len(buffers) != len(self.elements):
-            raise LeafTypeError(
-                f"{self.name} of {len(buffers)} arrays",
-                f"{len(self.elements)}: dst, and the sources",
-                "give each operand's",
-            )
+            expected = f"{len(self.elements)}: dst, and the sources"
+            raise LeafTypeError(f"{self.name} of {len(buffers)} arrays", expected, "give each operand's")
         target, *source = self.by_repeats()
         read = [buffer[at] for buffer, at in zip(buffers[1:], source)]
         made = self.computed(read, buffers[0].dtype.type(self.scalar or 0))
@@ -228,15 +225,11 @@ class VectorInstruction:
         Source: AscendC, avoiding bank conflicts in the unified buffer.
         """
         if self.table:
-            raise LeafTypeError(
-                "the banks of a Gather",
-                "an instruction of blocks: no manual says what a cycle reads",
-                "count its repeats",
-            )
+            expected = "an instruction of blocks: no manual says what a cycle reads"
+            raise LeafTypeError("the banks of a Gather", expected, "count its repeats")
         if addresses and len(addresses) != len(self.elements):
-            raise LeafTypeError(
-                f"{len(addresses)} addresses of {self.name}", f"{len(self.elements)}", "give one of each operand"
-            )
+            what = f"{len(addresses)} addresses of {self.name}"
+            raise LeafTypeError(what, f"{len(self.elements)}", "give one of each operand")
         given = addresses or (0,) * len(self.elements)
         blocks = [self._blocks(k, address) for k, address in enumerate(given)]
         return counted(blocks[0], blocks[1:], as_architecture(arch))

@@ -91,14 +91,12 @@ def vector(
 def _require_operation(name: str, sources: int, scalar: float | None) -> None:
     found = OPERATIONS.get(name) if isinstance(name, str) else None
     if found is None:
-        raise LeafTypeError(
-            f"the vector operation {shown(name)}", f"one of {', '.join(OPERATIONS)}", 'write vector("Add", dst, a, b)'
-        )
+        what = f"the vector operation {shown(name)}"
+        raise LeafTypeError(what, f"one of {', '.join(OPERATIONS)}", 'write vector("Add", dst, a, b)')
     if sources != found.sources or (scalar is None) == found.scalar:
         given = f"{sources} sources and {'no' if scalar is None else 'a'} scalar"
-        raise LeafTypeError(
-            f"{name} of {given}", f"{found.sources} sources and {'a' if found.scalar else 'no'} scalar", "give these"
-        )
+        expected = f"{found.sources} sources and {'a' if found.scalar else 'no'} scalar"
+        raise LeafTypeError(f"{name} of {given}", expected, "give these")
 
 
 def _require_scalar(name: str, scalar: Any, element: Element) -> None:
@@ -114,9 +112,8 @@ def _elements(name: str, tensors: tuple[Tensor, ...], given: Any) -> tuple[Eleme
     """The element type of each operand: given, or that of its buffer."""
     require_in_ub(name, tensors)
     if given is None and any(t.data is None for t in tensors):
-        raise LeafTypeError(
-            f"{name} of tensors without buffers", "an element type", f"write vector({name!r}, ..., element=half)"
-        )
+        fix = f"write vector({name!r}, ..., element=half)"
+        raise LeafTypeError(f"{name} of tensors without buffers", "an element type", fix)
     told = given if isinstance(given, tuple) else (given,) * len(tensors)
     found = tuple(element_of(t.data) if e is None else as_element(e) for t, e in zip(tensors, told))
     names = tuple(e.name for e in found)
@@ -138,11 +135,8 @@ def _sizes(name: str, tensors: tuple[Tensor, ...]) -> tuple[int, int]:
     """The rows and columns that are computed: all that is valid of dst."""
     shapes = [shape_of(name, t) for t in tensors]
     if len({*shapes}) > 1 or len(shapes[0]) > 2:
-        raise RangeError(
-            f"{name} of {' and '.join(map(shown, shapes))}",
-            "vectors or matrices of one shape",
-            "give a source strides of 0 where it repeats",
-        )
+        what = f"{name} of {' and '.join(map(shown, shapes))}"
+        raise RangeError(what, "vectors or matrices of one shape", "give a source strides of 0 where it repeats")
     return (1, *shapes[0]) if len(shapes[0]) == 1 else shapes[0]  # type: ignore[return-value]
 
 
@@ -279,14 +273,10 @@ def _require_lawful(made: Made, operands: list[Operand], sizes: tuple[int, int],
     by_place, order = np.argsort(found[0], kind="stable"), np.argsort(wanted[0], kind="stable")
     if np.unique(wanted[0]).size < wanted[0].size:
         layout = operands[0].tensor.layout
-        raise LeafTypeError(
-            f"{made[0].name} into {shown(layout)}", "a place for each element", "give dst strides of its own"
-        )
+        what = f"{made[0].name} into {shown(layout)}"
+        raise LeafTypeError(what, "a place for each element", "give dst strides of its own")
     for have, want in zip(found, wanted):
         if have.shape != want.shape or (have[by_place] != want[order]).any():
-            raise Unproven(
-                f"{made[0].name} of {shown(sizes)}",
-                "each element from its own coordinates, once",
-                "copy the operands into rows",
-            )
+            expected = "each element from its own coordinates, once"
+            raise Unproven(f"{made[0].name} of {shown(sizes)}", expected, "copy the operands into rows")
     require_apart(made[0].name, [o.tensor for o in operands], [o.element for o in operands], wanted, room)
