@@ -222,9 +222,8 @@ def placed(rows: Iterable[_Row], stages: dict[str, int], arch: Architecture) -> 
             made = Buffer(f"{name}{i}" if kind else name, place, element, layout, begin)
             ends[place] = made.end
             if made.end > arch.sizes[memory]:
-                what = f"{made.name} at bytes {begin} to {made.end - 1} of {place}"
-                expected = f"at most {arch.sizes[memory]} bytes on {arch}"
-                raise RangeError(what, expected, "take smaller tiles, or fewer stages")
+                expected, fix = f"at most {arch.sizes[memory]} bytes on {arch}", "take smaller tiles, or fewer stages"
+                raise RangeError(f"{made.name} at bytes {begin} to {made.end - 1} of {place}", expected, fix)
             yield made
 
 

@@ -127,9 +127,8 @@ def _of_line(line: str, state: _State, buffers: Mapping[str, Buffer]) -> list[An
     except TlaError:
         raise
     except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as why:
-        what = f"the line {line!r:.60}, in which {type(why).__name__}: {why}"
-        expected = "the fields and arguments of the call, as the stand-in prints them"
-        raise LeafTypeError(what, expected, "log it with the stand-in") from None
+        what, fix = f"the line {line!r:.60}, in which {type(why).__name__}: {why}", "log it with the stand-in"
+        raise LeafTypeError(what, "the fields and arguments of the call, as the stand-in prints them", fix) from None
 
 
 def _record(line: str) -> dict[str, Any]:

@@ -193,9 +193,8 @@ def _any_sizes(given: object) -> tuple[Any, Any, Any] | None:
 def _require_tiles(l1: tuple[int, int, int], l0: tuple[int, int, int], unit: int) -> None:
     """RangeError for tiles that do not go together, or that a transpose would not move in whole squares."""
     if l1[:2] != l0[:2] or min(*l1, *l0) < 1 or l1[2] % l0[2]:
-        expected = "the same m and n, and in L1 a k that is a multiple"
-        what = f"tiles of {shown(l1)} in L1 and {shown(l0)} in L0"
-        raise RangeError(what, expected, f"write l0=({l1[0]}, {l1[1]}, {l1[2]})")
+        what, fix = f"tiles of {shown(l1)} in L1 and {shown(l0)} in L0", f"write l0=({l1[0]}, {l1[1]}, {l1[2]})"
+        raise RangeError(what, "the same m and n, and in L1 a k that is a multiple", fix)
     if any(n % unit for n in (*l1, *l0)):
         near = shown(tuple(-(-n // unit) * unit for n in l1))
         raise RangeError(f"tiles of {shown(l1)} and {shown(l0)}", f"multiples of {unit}", f"take {near} in L1")

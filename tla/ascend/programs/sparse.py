@@ -41,9 +41,8 @@ def require_sparse_tiles(tag: Tag, depths: tuple[int, int]) -> None:
         raise LeafTypeError(what, "ColumnMajor or nZ: no document places the index of others", fix)
     if any(n % DEPTH for n in depths):
         near = tuple(-(-n // DEPTH) * DEPTH for n in depths)
-        what = f"tiles of {depths[0]} along k in L1, and {depths[1]} in L0, of a sparse B"
-        expected = f"multiples of {DEPTH}: whole fractals of what is stored"
-        raise RangeError(what, expected, f"take {near[0]} and {near[1]}")
+        expected, fix = f"multiples of {DEPTH}: whole fractals of what is stored", f"take {near[0]} and {near[1]}"
+        raise RangeError(f"tiles of {depths[0]} along k in L1, and {depths[1]} in L0, of a sparse B", expected, fix)
 
 
 def index_layout(k: Any, n: Any) -> Layout:

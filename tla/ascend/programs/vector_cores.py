@@ -48,9 +48,8 @@ def require_whole_halves(split: str, unit_flag: bool, widths: set[int]) -> None:
     """LeafTypeError for unit flags where halves of columns have fractals that no Mmad makes: Fixpipe would wait for them."""
     odd = sorted(n for n in widths if -(-n // 16) % 2)
     if split == "SPLIT_N" and unit_flag and odd:
-        what = f"unit_flag=True with split='SPLIT_N' of blocks of {odd[0]} columns"
-        fix = "leave out unit_flag, or write split='SPLIT_M'"
-        raise LeafTypeError(what, "an even number of columns of 16 in each block", fix)
+        expected, fix = "an even number of columns of 16 in each block", "leave out unit_flag, or write split='SPLIT_M'"
+        raise LeafTypeError(f"unit_flag=True with split='SPLIT_N' of blocks of {odd[0]} columns", expected, fix)
 
 
 def share(plan: Any, m: int, n: int, core: int) -> tuple[tuple[int, int], tuple[int, int]]:

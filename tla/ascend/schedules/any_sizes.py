@@ -41,9 +41,8 @@ def coordinates(swizzle: BlockSwizzle, task: Any, blocks: tuple[Any, Any]) -> tu
     """
     known = isinstance(swizzle, BlockSwizzle) and swizzle.deal is in_turn and swizzle.order_of in (zigzag, lines)
     if not known or swizzle.rank != 3:
-        fix = "write swizzle=GemmIdentityBlockSwizzle[3, 0], or give the problem's sizes"
-        expected = "GemmIdentityBlockSwizzle, or BlockSchedulerIterateK"
-        raise LeafTypeError(f"{swizzle} for sizes that are names", expected, fix)
+        what, expected = f"{swizzle} for sizes that are names", "GemmIdentityBlockSwizzle, or BlockSchedulerIterateK"
+        raise LeafTypeError(what, expected, "write swizzle=GemmIdentityBlockSwizzle[3, 0], or give the problem's sizes")
     if swizzle.order_of is lines:
         return [], task // blocks[1], task % blocks[1]
     along, across = blocks if swizzle.direction == 0 else blocks[::-1]

@@ -79,8 +79,7 @@ class BlockSwizzle:
             raise RangeError(what, "sizes of 1 or more", "leave out what is empty")
         cores, factor = positive("cores", cores), positive("splitkFactor", splitkFactor)
         if factor > 1 and not self.splits:
-            fix = "write SplitkGemmIdentityBlockSwizzle"
-            what = f"{self.name} with splitkFactor={factor}"
+            what, fix = f"{self.name} with splitkFactor={factor}", "write SplitkGemmIdentityBlockSwizzle"
             raise LeafTypeError(what, "a swizzle that cuts k into that many slices", fix)
         if self.rank == 2:  # nothing is multiplied
             sizes, tiles = (*sizes, 0), (*tiles, 1)

@@ -51,9 +51,8 @@ def to_both(
         raise RangeError(what, f"{shown(wanted)}, for each vector core", f"make dst a tile of {shown(wanted)}")
     if dst.outer(0) % c0 or (mode == 1 and dst.outer(0) < half):
         least = max(half if mode else 0, ceil_div(dst.valid[1], c0) * c0)
-        what = f"rows of UB that are {dst.outer(0)} elements apart"
         expected = "whole blocks of 32 bytes, with room for half of the columns"
-        raise RangeError(what, expected, f"lay it out with ld={least}")
+        raise RangeError(f"rows of UB that are {dst.outer(0)} elements apart", expected, f"lay it out with ld={least}")
     fields = {
         "nSize": ceil_div(src.valid[1], c0) * c0,
         "mSize": src.valid[0],

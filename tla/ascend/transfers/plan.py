@@ -290,9 +290,8 @@ def _require_room(path: Path, dst: Side, src_valid: tuple[int, ...]) -> None:
         raise LeafTypeError(what, "as many modes in src as in dst", "slice one of them: t[0, _, _]")
     if by_source and not _all_at_most(src_valid, dst.room, "a tile that holds what is valid of src"):
         start, part = (0,) * len(src_valid), tuple(map(smaller, dst.room, src_valid))
-        fix = f"move a part at a time: GetTile(src, {shown(start)}, {shown(part)})"
-        what = f"{shown(src_valid)} valid elements into a tile of {shown(dst.room)}"
-        raise RangeError(what, "a tile that holds them", fix)
+        expected, fix = "a tile that holds them", f"move a part at a time: GetTile(src, {shown(start)}, {shown(part)})"
+        raise RangeError(f"{shown(src_valid)} valid elements into a tile of {shown(dst.room)}", expected, fix)
     if not by_source and not _all_at_most(dst.valid, src_valid, "as many valid elements in src as in dst"):
         what = f"a tile of {shown(dst.valid)} elements from one with {shown(src_valid)} valid"
         raise RangeError(what, "as many valid elements in src", "take GetTile of dst")
