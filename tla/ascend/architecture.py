@@ -178,8 +178,7 @@ def _fit(place: str, sizes: list[int], arch: Architecture) -> Fit:
 
 
 def _stages_of(given: str, stages: Any) -> int:
-    """The stages of the tiles under one name of a position: those told under this name, or under another of
-    the same buffer."""
+    """The stages of the tiles under one name of a position: told under it, or under another of the same buffer."""
     if not isinstance(stages, Mapping):
         return _stage_count(stages)
     told = {name: _stage_count(n) for name, n in stages.items() if position_of(name) == position_of(given)}

@@ -135,16 +135,14 @@ def _unless_one(n: IntLike, holds: bool | None) -> bool | None:
 
 
 def _read(tag: Tag, layout: Layout, element: Element | None) -> Tagged:
-    """The tag with what the shape of its layout says: the valid sizes where these take as many blocks,
-    else whole blocks."""
+    """The tag with what its layout's shape says: the valid sizes where these take as many blocks, else whole blocks."""
     blocks = [extents[0] for block, extents in zip(tag.blocks, modes_of(layout.shape)) if block == GIVEN]
     valid = Tagged(tag, element, (*_valid(layout), *blocks))
     return valid if valid.shape == layout.shape else replace(valid, sizes=(*product_each(layout.shape), *blocks))
 
 
 def _valid(layout: Layout) -> Any:
-    """The valid part of each mode; all of it where that is no box: what is asked of it then is asked of
-    its padding too."""
+    """The valid part of each mode; all of it where that is no box: then its padding is asked too."""
     return layout.origin_shape or product_each(layout.shape)
 
 

@@ -82,8 +82,7 @@ class AnyMatmulBlock:
 
     @property
     def program(self) -> Program:
-        """The program of every core: loops over its blocks and over k, by the names of sizes, of `core`
-        and of `cores`."""
+        """The program of every core: loops over its blocks and over k, by the names of sizes, `core` and `cores`."""
         return self._written[0]
 
     @property

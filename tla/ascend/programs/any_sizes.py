@@ -85,8 +85,7 @@ def buffers_of(plan: Plan) -> dict[str, Buffer]:
 
 @dataclass(frozen=True)
 class Sizes:
-    """A tile along one mode, by names: where it begins [tiles], how large it is, and how much of the matrix
-    is behind it."""
+    """A tile along one mode, by names: where it begins [tiles], its size, and how much of the matrix is behind it."""
 
     at: Any
     size: Any

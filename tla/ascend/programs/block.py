@@ -64,8 +64,7 @@ class Tiling:
 
 @dataclass(frozen=True)
 class Plan:
-    """All that decides the statements of a block: matrices, tiles, the architecture, and what is done
-    with the result."""
+    """All that decides the statements of a block: matrices, tiles, architecture, and what is done with the result."""
 
     arch: Architecture
     a: Operand
@@ -107,8 +106,7 @@ class Plan:
 
     @functools.cached_property
     def buffers(self) -> dict[str, Buffer]:
-        """Every buffer of the core by name, each stage one of its own: A in L1, then B, then the biases;
-        the others from 0 on."""
+        """Every buffer of the core by name, each stage one: A in L1, then B, then biases; the others from 0 on."""
         (m, n, _), (_, _, k), stages = self.tiling.l1, self.tiling.l0, self.tiling.stages
         tag = zZ if "AtlasA" in self.arch.name else zN
         rows = [
@@ -253,8 +251,7 @@ class Core:
         self._mmad = once(self._made)
 
     def statements(self, blocks: Iterable[Block]) -> Iterator[Any]:
-        """The statements of all blocks, with the flags that are up before the first, and are waited for
-        behind the last."""
+        """The statements of all blocks, with flags that are up before the first, and waited for behind the last."""
         yield from self.begin()
         for block in blocks:
             yield from self.block(block)
@@ -273,8 +270,7 @@ class Core:
             yield from self._block(block)
 
     def _own_flags(self) -> Iterator[tuple[str, int]]:
-        """The flags that say that a buffer may be filled: one for each of A and B in L1, in L0, and of L0C
-        and the biases."""
+        """The flags that say that a buffer may be filled: for each of A and B in L1, in L0, of L0C and biases."""
         stages = self.plan.tiling.stages
         yield from (("MTE1_MTE2", i) for i in range(2 * stages["L1"]))
         yield from (("M_MTE1", i) for i in range(stages["L0A"] + stages["L0B"]))
@@ -289,8 +285,7 @@ class Core:
         return ("MTE1_MTE2", 2 * stages["L1"]), ("M_MTE1", stages["L0A"] + stages["L0B"])
 
     def _block(self, block: Block) -> Iterator[Any]:
-        """One block: tiles of k are loaded, one ahead where L1 has room, multiplied part by part, and the accumulators
-        are moved out."""
+        """One block: tiles of k are loaded, one ahead where L1 has room, multiplied part by part; sums move out."""
         ahead = self.plan.tiling.stages["L1"] > 1
         plan, depth, step = self.plan, block.extents[2], self.plan.tiling.l1[2]
         tiles = [(at, min(step, depth - at)) for at in range(0, depth, step)]

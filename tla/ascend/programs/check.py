@@ -202,8 +202,7 @@ def _wanted(r: Computed, values: Mapping[str, Any], program: Program) -> Any:
 def _in_order(
     program: Program, memories: Memories, values: Mapping[str, int], run: Callable[[Event], None]
 ) -> tuple[_Findings, _Findings, int]:
-    """Run the events of a program in an order that its flags allow: the findings and the notes of flags, order and
-    places, and how many."""
+    """Run events in an order that their flags allow: findings and notes of flags, order and places, and how many."""
     ledger, found, notes, count = Ledger(memories), _Findings(), _Findings(), 0
     queues = Queues(events(program, values), lambda event: _units(event, memories))
     for begun in queues:
@@ -280,8 +279,7 @@ def _where(event: Event) -> str:
 
 
 def _note(touched: Touched, event: Event, found: _Findings, notes: _Findings) -> None:
-    """Sort what two events touch in no known order: a finding, or a note where they are in one pipe that does not ask
-    for a barrier."""
+    """Sort what two events touch in no known order: a finding, or a note where their one pipe asks for no barrier."""
     first, second = touched.first, touched.second
     memory, kind = touched.memory, "order"
     if touched.in_pipe:
@@ -350,8 +348,7 @@ def _compare(result: Product | Copied, origins: Origins, program: Program, found
 
 
 def _product(p: Product, origins: Origins, sizes: tuple[int, ...]) -> npt.NDArray[Any]:
-    """Give what the elements of a product should hold; of those that are no part of the program what
-    they held before."""
+    """Give what the elements of a product should hold; of those of no part of the program what they held."""
     import numpy as np
 
     k = int(next(t for t in origins.tensors if t.name == p.a).column.max()) + 1

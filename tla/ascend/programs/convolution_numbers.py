@@ -15,8 +15,7 @@ C0 = 16
 
 
 class Window(NamedTuple):
-    """One axis of a convolution: the size of the image, of the window, its stride, its dilation, and the border
-    on both sides."""
+    """One axis of a convolution: the sizes of image and window, stride, dilation, and the border on both sides."""
 
     size: int
     kernel: int
@@ -30,8 +29,7 @@ class Window(NamedTuple):
         return (self.size + 2 * self.padding - self.dilation * (self.kernel - 1) - 1) // self.stride + 1
 
     def reach(self, first: int, count: int) -> tuple[int, int, int, int]:
-        """The part of the image that some places take: where it begins, its size, and the border before
-        and behind it."""
+        """The part of the image that some places take: its begin, its size, and the border before and behind it."""
         begin = first * self.stride - self.padding
         end = begin + (count - 1) * self.stride + self.dilation * (self.kernel - 1) + 1
         low, high = max(0, begin), min(self.size, end)

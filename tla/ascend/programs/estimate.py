@@ -210,8 +210,7 @@ class _BySizes(Core):
 
 
 class _Pipes:
-    """The pipes of a core at one time: from which cycle on each is free, which flags are up since when, and what unit
-    flags hand over."""
+    """The pipes of a core: from which cycle on each is free, since when flags are up, and what unit flags hand over."""
 
     def __init__(self) -> None:
         self.free: dict[str, int] = dict.fromkeys(PIPES, 0)
@@ -227,8 +226,7 @@ class _Pipes:
         return max(self.free.values())
 
     def flag(self, s: SetFlag | WaitFlag | PipeBarrier) -> None:
-        """Set a flag, once all that its pipe has before is done; or wait for one, which the loop has set before in the
-        order of issue."""
+        """Set a flag, once its pipe has done all before; or wait for one, set before in the order of issue."""
         if isinstance(s, PipeBarrier):
             if s.pipe == "ALL":
                 self.free.update(dict.fromkeys(PIPES, self.end))

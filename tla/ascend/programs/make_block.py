@@ -154,8 +154,7 @@ def _padded(given: Any, a: Operand, b: Operand, options: Mapping[str, Any]) -> t
 
 
 def _require_ways(given: dict[str, object], open_: bool) -> None:
-    """LeafTypeError for what is neither True nor False, and for what asks for sizes that are numbers; open_: whether one
-    is a name."""
+    """LeafTypeError for what is neither True nor False, and for what asks for known sizes; open_: one is not."""
     for name, wanted in given.items():
         if not isinstance(wanted, bool):
             fix = "give scales to execute" if name == "scales" else "write sparse=True"

@@ -90,8 +90,7 @@ class MatmulBlock:
 
     @property
     def buffers(self) -> Mapping[str, Buffer]:
-        """The buffers of the core by name, with their addresses [bytes]: each stage is one. Of paddings those in UB
-        too."""
+        """The buffers of the core by name, with their addresses [bytes]: one a stage; of paddings those in UB too."""
         return self.plan.buffers if self.paddings is None else {**self.plan.buffers, **self.paddings.buffers}
 
     @functools.cached_property
@@ -281,8 +280,7 @@ def executed(
     beside: Mapping[str, Any] = {},
     before: Any = None,
 ) -> Any:
-    """Execute the programs of the cores of a block, each with the sizes of its names; return C. Raises what
-    MatmulBlock.execute raises."""
+    """Execute the programs of a block's cores, each with its sizes; return C. Raises what MatmulBlock.execute does."""
     import numpy as np
 
     if (bias is not None) != block.plan.bias:

@@ -84,8 +84,7 @@ class Memories:
         return 32 if self.program.buffers[name].position in ("L0C", "Bias") else element.bits
 
     def places(self, name: str, offsets: Any, bits: int) -> Places:
-        """The elements at these offsets behind the beginning of a buffer; RangeError where one lies outside
-        of its memory."""
+        """The elements at these offsets behind the beginning of a buffer; RangeError for one outside of its memory."""
         buffer = self.program.buffers[name]
         address = 0 if buffer.position == "GM" else buffer.address
         return self.inside(self.memory_of(name), offsets, bits, address)
@@ -336,8 +335,7 @@ class Ledger:
         self._events: dict[tuple[str, int], Event] = {}
 
     def touch(self, begun: Begun, reach: Reach) -> list[Touched]:
-        """Note what an event touches. Returns what it meets there that is not known to be done, the latest
-        of each pipe."""
+        """Note what an event touches. Returns what it meets there that may not be done, the latest of each pipe."""
         found = [t for places in reach.reads for t in self._met(begun, places, writes=False)]
         found += [t for places in reach.writes for t in self._met(begun, places, writes=True)]
         self._events[begun.event.pipe, begun.turn] = begun.event

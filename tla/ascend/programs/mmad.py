@@ -304,8 +304,7 @@ def require_sparse(kinds: tuple[Element, Element], arch: Architecture, k: Any, b
 
 
 def _require_scaled(a: Element, b: Element, arch: Architecture, k: Any, scaled: bool) -> None:
-    """LeafTypeError where types have no scales, or none but scaled products; RangeError for a k that is cut inside of a
-    pair of scales."""
+    """LeafTypeError where types have no scales, or only scaled products; RangeError for a k that cuts a pair."""
     names = {a.name, b.name}
     if scaled and not (names <= MX_TYPES and arch.name not in _A2):
         what = f"a scaled Mmad of {a} by {b} on {arch}"

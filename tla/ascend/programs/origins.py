@@ -55,8 +55,7 @@ Sum = tuple[Term, ...]
 
 
 class Tensor2(NamedTuple):
-    """A tensor of global memory: where its cells begin among all, which are valid, and the row and the column of
-    elements' first cells."""
+    """A tensor of global memory: where its cells begin, which are valid, the first of each row and column."""
 
     name: str
     first: int

@@ -131,8 +131,7 @@ class Paddings:
 
     @functools.cached_property
     def buffers(self) -> dict[str, Buffer]:
-        """The buffers of UB: two tiles, of PADDING_NZ each with the blocks that it becomes; those of one matrix are
-        reused for the next."""
+        """The buffers of UB: two tiles, of PADDING_NZ with the blocks that each becomes; each matrix reuses them."""
         found = {}
         for x in self.matrices:
             size, sides = self.room[x.way], ("In", "Out") if x.way == "PADDING_NZ" else ("In",)

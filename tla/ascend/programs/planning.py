@@ -142,8 +142,7 @@ class _Space:
         self._swizzles: dict[tuple[int, int], tuple[int, int]] = {}
 
     def best(self) -> Planned:
-        """The tiling with the fewest cycles: predicted in the order of what they take at least, up to where none
-        can be better."""
+        """The tiling with the fewest cycles: predicted in the order of their least, up to where none can be better."""
         found: list[Tried] = []
         chosen, least = None, math.inf
         for bound, l1, l0, stages in sorted(
@@ -215,8 +214,7 @@ class _Space:
         return [(m, n, i * j) for (m, i), (n, j) in itertools.product(rows.items(), columns.items()) if i * j]
 
     def _cheapest(self, cost: Callable[[int, int], int], kinds: list[tuple[int, int, int]], share: int) -> int:
-        """The cycles of as many blocks as a share has, the cheapest; or of all blocks, shared out evenly, if
-        these are more."""
+        """The cycles of as many blocks as a share has, the cheapest; or of all, shared out evenly, if more."""
         priced = sorted((cost(m, n), count) for m, n, count in kinds)
         even, total = sum(c * count for c, count in priced) // self.count, 0
         for c, count in priced:
@@ -296,8 +294,7 @@ class _Costs:
 
 
 def _least_packages(x: Operand, rows: int, columns: int) -> int:
-    """The packages of a tile of a matrix at least: of its rows, or its columns, one by one where they do not
-    lie side by side."""
+    """The packages of a tile of a matrix at least: of rows, or columns, one by one where not side by side."""
     high, wide = (int(n) for n in require_origin("a matrix", x.layout))
     if x.tag is RowMajor and columns < wide:
         return packages(rows, columns * x.element.bits // 8)

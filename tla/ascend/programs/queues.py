@@ -39,8 +39,7 @@ class Trouble(NamedTuple):
 
 
 class _Flag:
-    """One event and id: the sets that are not waited for yet, how many sets and waits there were, and the turn
-    of the last wait."""
+    """One event and id: the sets that are not waited for yet, the counts of sets and waits, the last wait's turn."""
 
     def __init__(self) -> None:
         self.up: deque[tuple[Clock, Event]] = deque()

@@ -45,8 +45,7 @@ class _Item(NamedTuple):
 
 
 class _Loop(NamedTuple):
-    """The form of a loop: how many turns it has, the forms of its body, and by how much each integer grows from
-    turn to turn."""
+    """The form of a loop: how many turns it has, the forms of its body, and each integer's growth from turn to turn."""
 
     turns: int
     body: tuple[int, ...]
@@ -88,8 +87,7 @@ def ascendc(
 
 
 def of_programs(made: Sequence[Program], name: str, remarks: Iterable[str], before: Sequence[Program] = ()) -> str:
-    """A kernel of the programs of its cores in AscendC, with remarks above it; before: those of vector cores that all
-    cores wait for."""
+    """A kernel of its cores' programs in AscendC, below remarks; before: those of vector cores that all await."""
     held, local = _by_place(made)
     require_names([*held, *local])
     given = ", ".join(f"GM_ADDR {b.name}_gm" for b in held)
@@ -230,8 +228,7 @@ def _between_cores(s: SetFlag | WaitFlag) -> str:
 
 
 def _shortened(items: list[_Item], forms: _Forms) -> list[_Item]:
-    """Statements with those that repeat in loops, and loops that repeat in loops: first what repeats three times or
-    more, then twice."""
+    """Statements with repeats in loops, and loops of loops: first what repeats three times or more, then twice."""
     for least in (3, 2):
         while len(found := _once(items, forms, least)) < len(items):
             items = found

@@ -62,8 +62,7 @@ class TailInPieces:
 
 @dataclass(frozen=True)
 class TailInEvenPieces(TailInPieces):
-    """As TailInPieces, of any number of rows and columns: no more pieces than hold a block, each as large
-    as that takes."""
+    """As TailInPieces, of any number of rows and columns: no more pieces than hold a block, each as large as needed."""
 
     m: int = 1
     n: int = 1

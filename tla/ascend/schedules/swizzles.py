@@ -156,8 +156,7 @@ def tail_as_stream(s: Schedule, core: int) -> Iterator[Block]:
 
 
 def in_columns(s: Schedule, core: int) -> Iterator[Block]:
-    """A core has as many whole columns of blocks as every other; the columns of elements that are left are
-    shared out evenly."""
+    """A core has as many whole columns of blocks as every other; columns of elements left are shared out evenly."""
     high, wide, width = s.blocks[0], s.problem[1], s.tile[1]
     own, left = divmod(wide, s.cores * width)
     for i in range(own * core * high, own * (core + 1) * high):

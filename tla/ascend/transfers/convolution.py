@@ -140,8 +140,7 @@ def filters(src: Side, dst: Side) -> Iterator[TransferInstruction]:
 
 
 def filters_of_depths(src: Side, dst: Side) -> Iterator[TransferInstruction]:
-    """Filters of several depths to L1: the output channels of one place of the window are a burst, or those of
-    a block of them."""
+    """Filters of several depths to L1: the output channels of one place of the window, or a block of them, a burst."""
     count, groups, channels, c0 = src.valid
     whole = groups == 1 or all(side.outer(1) == channels * c0 for side in (src, dst))
     length, parts = (groups * channels, 1) if whole else (channels, groups)

@@ -73,8 +73,7 @@ def matrices_to_nz(form: str) -> Plan:
         def made(
             n: int, stride: int, to: int, more: tuple[int, int, int] = (1, 0, 0), row: int = 0, at: int = 0
         ) -> TransferInstruction:
-            """Matrices of n rows at a stride, rows `to` apart in L1; more: how many, how far apart here,
-            and there [rows]."""
+            """Matrices of n rows at a stride, rows `to` apart in L1; more: how many, how far apart here and there."""
             fields = {"ndNum": more[0], "nValue": n, "dValue": src.valid[1], "srcDValue": stride, "dstNzNStride": to}
             fields |= {
                 "srcNdMatrixStride": more[1],

@@ -205,8 +205,7 @@ def writes_once(axes: Axes, given: Given) -> list[tuple[Any, Any]] | None:
 
 
 def _on_side(axis: Axis, side: int) -> list[Digit]:
-    """The digits of an axis as one side sees them (1 the source, 2 the destination), its neighbours joined; the last
-    has its extent."""
+    """The digits of an axis on a side (1 the source, 2 the destination), neighbours joined; the last has its extent."""
     found = [axis.digits[0]]
     for d in axis.digits[1:]:
         if equal(found[-1][side] * found[-1].extent, d[side]):

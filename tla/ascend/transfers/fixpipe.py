@@ -130,8 +130,7 @@ def to_l1(src: Side, dst: Side, settings: Settings) -> Iterator[Step]:
 
 
 def matrices_to_rows(wide: bool) -> OutPlan:
-    """Accumulators one behind another to as many matrices of rows: in one instruction where the fields hold it, else
-    one by one."""
+    """Accumulators one behind another to as many matrices of rows: one instruction where its fields hold it."""
     plan_of_one, unit = (wide_to_rows, ROWS) if wide else (to_rows, ROWS * ROWS)
 
     def plan(src: Side, dst: Side, settings: Settings) -> Iterator[Step]:

@@ -146,8 +146,7 @@ class TransferInstruction:
             raise RangeError(*reason)
 
     def over_fields(self, proved: Callable[[Any, Any], bool | None]) -> Reason | None:
-        """The first field that does not hold its value; None where all do. proved: whether a <= b, or None where that
-        is not known."""
+        """The first field that does not hold its value, or None. proved: whether a <= b, or None where not known."""
         kind = KINDS[self.name]
         limits = {**kind.most, **(kind.wide if self.form == "pairs" or self.form.lower().endswith("wide") else {})}
         for name, value in self.parameters.items():

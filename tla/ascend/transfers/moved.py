@@ -96,8 +96,7 @@ def blocks_of(n: IntLike, size: IntLike) -> Leaf:
 
 
 def gap_of(gap: Leaf, bursts: Leaf, field: int) -> Any:
-    """The gap between bursts, as a field of so many values has it: behind the only burst it does not matter, and
-    is cut off."""
+    """The gap between bursts, in a field of so many values: behind the only burst it does not matter, and is cut."""
     return gap % field if equal(bursts, 1) else gap
 
 
@@ -138,8 +137,7 @@ def _to_blocks(p: Fields, element: Element, form: str, n_step: int, d_step: int,
 
 
 def _data_copy(p: Fields, element: Element, form: str) -> Moved:
-    """blockCount bursts of blockLen blocks of 32 bytes, or of as many as the form says; the strides are the gaps
-    between bursts."""
+    """blockCount bursts of blockLen blocks of 32 bytes, or what the form says; strides are the gaps between bursts."""
     unit, length, count = int(form or 32) * 8 // element.bits, p["blockLen"], p["blockCount"]
     dst, src = (
         Layout((unit, length, count), (1, unit, (length + p[gap]) * unit)) for gap in ("dstStride", "srcStride")
@@ -244,8 +242,7 @@ def _im2col(p: Fields, element: Element, dst: Layout) -> Moved:
     )
 
     def over(along_w: int, along_h: int, channel: int, block: int) -> Layout:
-        """The layout that steps so far for each element of the image along w and h, each channel and each
-        block of channels."""
+        """The layout that steps so far for each element of the image along w and h, each channel and block of them."""
         steps = (along_w * w.step, along_h * h.step), (channel, along_w * w.gap, along_h * h.gap, block)
         return Layout((places, window), steps, valid)
 

@@ -75,8 +75,7 @@ def _cases(
 def _behind(
     steps: Sequence[Step], ends: tuple[str, str], src: Side, dst: Side, arch: Architecture, given: Given
 ) -> tuple[Any, Any]:
-    """The bytes behind the two sides that steps without conditions touch; Unproven where they are not proved to
-    be the copy."""
+    """The bytes behind both sides that steps without conditions touch; Unproven where not proved to be the copy."""
     if len(steps) != 1:
         what = f"{len(steps)} instructions of a transfer of sizes that are not known"
         raise Unproven(what, "one, or a loop over one", "give known sizes")
@@ -101,8 +100,7 @@ _MANY = 1 << 30
 
 
 def _moves(axes: Axes, loops: list[Axis], given: Given) -> Iterator[tuple[Axes, Any]]:
-    """The move of an instruction and its loops as it is, and without what a turn writes again; and how far the last
-    turn reaches."""
+    """The move of an instruction and its loops, as it is and without what a turn rewrites; how far the last reaches."""
     yield [*axes, *loops], 0
     if len(loops) == 1:
         yield from without_overflow(axes, loops[0], given)
@@ -114,8 +112,7 @@ def _is_copy(move: Axes, ends: tuple[str, str], src: Side, dst: Side, arch: Arch
 
 
 def _flat(step: Step, src: Side, dst: Side) -> tuple[TransferInstruction, Axes, list[Axis]]:
-    """An instruction, alone or in a loop, as its digits from the first places of both sides on, and those
-    of its loops."""
+    """An instruction, alone or in a loop, as digits from the first places of both sides on, and its loops'."""
     loops: list[Axis] = []
     while isinstance(step, Loop):
         i, inner = step.variable, step.body[0]
@@ -146,8 +143,7 @@ def _step(n: IntLike, i: IntLike) -> Leaf:
 
 
 def _boxes(ends: tuple[str, str], src: Side, dst: Side, arch: Architecture) -> Iterator[tuple[Any, ...]]:
-    """The boxes of a tile that a transfer may move: what is valid; in a core's buffer whole blocks, squares of L0,
-    units of a vector."""
+    """The boxes of a tile that may be moved: what is valid; in a core's buffer whole blocks, squares of L0, units."""
     valid = src.valid if ends in BY_SOURCE else dst.valid
     units: list[set[int]] = [{1} for _ in valid]
     if ends[1] != "GM":

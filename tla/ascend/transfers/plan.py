@@ -256,8 +256,7 @@ def _accumulator(src: Tensor, given: Element | None) -> Element:
 
 
 def _element(src: Tensor, dst: Tensor, given: Element | None, total: Element | None) -> Element:
-    """The element type of dst: given, or that of its buffer, or told by a block of 32 bytes; out of L0C by
-    default that there."""
+    """The element type of dst: given, its buffer's, or of a block of 32 bytes; out of L0C by default that there."""
     if given is not None:
         return as_element(given)
     held = [element_of(t.data) for t in (dst, *(() if total else (src,))) if t.data is not None]
@@ -317,8 +316,7 @@ def _over_fields(made: Iterable[Step], given: Given = _NOTHING) -> Reason | None
 
 
 def _legal_tile(plan: Plan, a: Side, b: Side, ends: tuple[str, str], arch: Architecture) -> str:
-    """The advice for a tile whose fields overflow: the largest that is shorter along one mode and has
-    none that does."""
+    """The advice for a tile whose fields overflow: the largest shorter along one mode that has none that does."""
     sizes = (a if ends in BY_SOURCE else b).valid
     if a.symbols or b.symbols:
         return "take smaller tiles"
@@ -340,8 +338,7 @@ def _legal_tile(plan: Plan, a: Side, b: Side, ends: tuple[str, str], arch: Archi
 
 
 def _wider(plan: Plan, a: Side, b: Side, ends: tuple[str, str], arch: Architecture) -> str | None:
-    """The advice for a tile of L0A that is right in a layout of k in whole 16: Mmad reads 32-bit elements so, told
-    kDirectionAlign."""
+    """The advice for a tile of L0A that is right with k in whole 16: Mmad reads 32-bit so, told kDirectionAlign."""
     if ends != ("L1", "L0A") or Is(tags.zZ)[a.element](b.layout) is not True or any(b.start):
         return None
     ld = -(-b.valid[1] // ROWS) * ROWS

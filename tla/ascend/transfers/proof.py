@@ -55,8 +55,7 @@ def require_lawful(
 
 
 def _beyond(end: int, place: str, dst: Side, arch: Architecture) -> int:
-    """The number of bytes that are written behind the tile, up to the offset `end`; RangeError where the
-    buffer ends before."""
+    """The number of bytes written behind the tile, up to the offset `end`; RangeError where the buffer ends before."""
     own = int(dst.offsets(dst.room).flat[-1]) + 1
     bits = dst.element.bits
     if end * bits > arch.sizes[place] * 8:  # the tile itself lies inside
@@ -104,8 +103,7 @@ def _require_inside(place: str, side: Side, most: int, expected: str) -> None:
 
 
 def _fitting(side: Side, most: int) -> str:
-    """The extents of a tile that takes at most so many elements, shorter along its first mode that can be so
-    in whole blocks."""
+    """The extents of a tile of so many elements at most, shorter along the first mode that can be in whole blocks."""
     if side.symbols:
         return ""
     sizes, total = tuple(map(int, product_each(side.layout.shape))), int(cosize(side.layout))
@@ -117,8 +115,7 @@ def _fitting(side: Side, most: int) -> str:
 
 
 def _aligned_starts(side: Side, unit: int) -> list[tuple[int, ...]]:
-    """The starts next to a tile's, before and after, that lie at whole blocks, or at whole units of a row, and
-    so in memory."""
+    """The starts before and after a tile's that lie at whole blocks, or at whole units of a row, and so in memory."""
     steps = [side.unit(i, unit) for i in range(len(side.start))]
     before = tuple(s // n * n for s, n in zip(side.start, steps))
     after = tuple(-(-s // n) * n for s, n in zip(side.start, steps))
@@ -156,8 +153,7 @@ def _padded(place: str, dst: Side, sizes: tuple[int, ...], arch: Architecture) -
 
 
 def _twice(moves: list[tuple[Any, Any]]) -> Reason | None:
-    """The first place that one instruction writes twice: which of the two stays, no manual says. None if
-    there is none."""
+    """The first place that one instruction writes twice, or None: which of the two stays, no manual says."""
     import numpy as np
 
     for written, _ in moves:
@@ -169,8 +165,7 @@ def _twice(moves: list[tuple[Any, Any]]) -> Reason | None:
 
 
 def _in_order(moves: list[tuple[Any, Any]]) -> tuple[Any, Any]:
-    """The offsets that all instructions write, in order, and those that they read for them: of each the
-    last that writes it."""
+    """The offsets that all instructions write, in order, and those read for them: of each the last writer's."""
     import numpy as np
 
     to, begin = (np.concatenate(parts)[::-1] for parts in zip(*moves))
@@ -186,8 +181,7 @@ def _difference(
     dst: Side,
     padded: tuple[int, ...] | None,
 ) -> Reason | None:
-    """The first element that moves other than in the copy: to[i] is written from begin[i], sorted; None if they
-    are the same."""
+    """The first element that moves other than in the copy: to[i] is written from begin[i], sorted; None if none."""
     import numpy as np
 
     target, source = dst.offsets(sizes).ravel(), source.ravel()

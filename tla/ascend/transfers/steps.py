@@ -114,8 +114,7 @@ def condition_at(condition: Condition, values: Mapping[str, Any]) -> Condition:
 
 
 def steps_at(steps: Iterable[Step], values: Mapping[str, Any]) -> Iterator[Step]:
-    """Steps where sizes have values: loops of known counts one turn after another, and of conditions that
-    are decided one side."""
+    """Steps where sizes have values: loops of known counts turn after turn, and of decided conditions one side."""
     for step in steps:
         if isinstance(step, TransferInstruction):
             fields = {name: value_at(n, values) for name, n in step.parameters.items()}

@@ -23,8 +23,7 @@ _PADDING = ", AscendC::DataCopyPadExtParams<{}>({}, 0, {}, 0)"
 
 
 def rows(form: str, pad: bool = False, along: int = 1) -> Plan:
-    """Rows of bytes between global memory and UB, along the mode `along`; `pad` sets what is left of a row's last 32
-    bytes to 0."""
+    """Rows of bytes between global memory and UB, along the mode `along`; `pad` fills a row's last 32 bytes with 0."""
 
     def plan(src: Side, dst: Side) -> Iterator[Step]:
         valid = src.valid if form == "to UB" else dst.valid

@@ -47,8 +47,7 @@ class Banks(NamedTuple):
 
 
 def counted(written: Any, read: list[Any], arch: Architecture) -> Banks:
-    """Count the cycles of blocks by their numbers from the beginning of the buffer: a row for each repeat, of dst and
-    of each source."""
+    """Count the cycles of blocks by their numbers in the buffer: a row for each repeat, of dst and of each source."""
     import numpy as np
 
     wide = "AtlasA" not in arch.name

@@ -130,8 +130,7 @@ class VectorInstruction:
         return tuple(blocks_of_repeat(side, p, e, most) for side, e in sides)
 
     def require_fields(self) -> None:
-        """RangeError for what the hardware does not take: places off a block of 32 bytes, masks, repeats and strides
-        past their fields."""
+        """RangeError for what the hardware does not take: places off 32 bytes; masks, repeats, strides too large."""
         if reason := self.over_fields():
             raise RangeError(*reason)
 
@@ -162,8 +161,7 @@ class VectorInstruction:
         return None
 
     def offsets(self) -> tuple[Any, ...]:
-        """The offsets of the elements that are computed, in numpy: of dst and of each source, from the
-        beginning of each."""
+        """The offsets of the elements that are computed, in numpy: of dst and of each source, from its beginning."""
         return tuple(x.ravel() for x in self.by_repeats())
 
     def by_repeats(self) -> list[Any]:

@@ -35,8 +35,7 @@ def shape_of(name: str, t: Tensor) -> tuple[int, ...]:
 
 
 class Operand(NamedTuple):
-    """An operand of a vector computation: where it begins, the steps from row to row and from block to block
-    [elements]."""
+    """An operand of a vector computation: its begin, the steps from row to row and block to block [elements]."""
 
     tensor: Tensor
     element: Element

@@ -202,8 +202,7 @@ def _by_columns(
 def _by_blocks(
     name: str, operands: list[Operand], sizes: tuple[int, int], scalar: float | None, along_rows: bool
 ) -> Iterator[VectorInstruction]:
-    """A block of each of 8 rows in a repeat, block after block, or 8 rows after 8 rows; what is left of the
-    columns row by row."""
+    """A block of each of 8 rows in a repeat, by blocks, or 8 rows after 8 rows; the columns left row by row."""
     (m, n), c0 = sizes, int(operands[0].element.C0)
     turned = [o._replace(row=o.block, block=o.row) for o in operands]  # rows and blocks change places
     if along_rows:
@@ -264,8 +263,7 @@ def _no_way(name: str, operands: list[Operand]) -> RangeError:
 
 
 def _require_lawful(made: Made, operands: list[Operand], sizes: tuple[int, int], room: int) -> None:
-    """Require that each valid element is computed once, from those at its coordinates, inside of the buffer, and
-    nothing else."""
+    """Require that each valid element is computed once, from those at its coordinates, in the buffer, and no more."""
     import numpy as np
 
     found = [np.concatenate(parts) for parts in zip(*(i.offsets() for i in made))]

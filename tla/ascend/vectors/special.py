@@ -87,8 +87,7 @@ def _elements(name: str, special: Special, tensors: tuple[Tensor, ...], given: A
 
 
 def _sizes(call: Call) -> tuple[int, int]:
-    """The rows and columns that are read, or of Brcb written; RangeError where the other operands have not those that
-    go with them."""
+    """The rows and columns read, or of Brcb written; RangeError where the other operands' do not go with them."""
     shapes = [shape_of(call.name, t) for t in call.tensors]
     whole = shapes[0] if call.special.form in ("spread", "gather") else shapes[-1]
     if len(whole) > 2:
@@ -199,8 +198,7 @@ def _repeats(call: Call, operands: list[Operand], sizes: tuple[int, int]) -> Ite
 
 
 class Unit(NamedTuple):
-    """The repeat stride of an operand: its unit [elements], whether it is fixed at one, that of a repeat alone,
-    and the largest."""
+    """The repeat stride of an operand: its unit [elements], whether it is fixed, that of a lone repeat, the largest."""
 
     size: int
     fixed: bool
@@ -265,8 +263,7 @@ def _gathered(call: Call, sizes: tuple[int, int]) -> Made:
 
 
 def _require_lawful(made: Made, call: Call, sizes: tuple[int, int], room: int) -> None:
-    """Require that each result is made of its own elements, that each is made once, and that nothing
-    else is written."""
+    """Require that each result is made of its own elements, and once, and that nothing else is written."""
     import numpy as np
 
     rows, columns = np.indices(sizes)
@@ -290,8 +287,7 @@ def _require_lawful(made: Made, call: Call, sizes: tuple[int, int], room: int) -
 
 
 def _index(call: Call, k: int, at: Any, row: Any, j: Any, of_repeat: bool) -> Any:
-    """The place of an operand that goes with element j of a row, or of a repeat: its offset, of bits eight
-    times with the bit."""
+    """The place of an operand for element j of a row, or of a repeat: its offset, of bits eight times with the bit."""
     form, side, c0 = call.special.form, call.special.operands[k], int(call.elements[-1].C0)
     match form, side:
         case "whole", "dst":
