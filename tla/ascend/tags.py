@@ -269,7 +269,7 @@ class Tagged:
 
     @property
     def capacity(self) -> Leaf:
-        """What the layout takes in memory, padding and gaps included: its slowest extent, whole [elements]."""
+        """The memory that the layout takes, padding and gaps included: its slowest extent, whole [elements]."""
         places = [*leaves(self.tag.step)]
         last = -1 if self.outer else places.index(max(places))
         return mul([*leaves(self.shape)][last], [*leaves(self.stride)][last])

@@ -68,11 +68,7 @@ class _Forms:
 
 
 def ascendc(
-    plan: Plan,
-    schedule: Schedule,
-    programs: Callable[[], Sequence[Program]],
-    name: str,
-    before: Sequence[Program] = (),
+    plan: Plan, schedule: Schedule, programs: Callable[[], Sequence[Program]], name: str, before: Sequence[Program] = ()
 ) -> str:
     """The kernel of a block in AscendC; before: the programs of vector cores that lay matrices out anew. Raises what
     MatmulBlock.text raises."""

@@ -97,11 +97,7 @@ def _of_run(name: str, operands: list[Operand], scalar: float | None, count: int
 
 
 def _of_repeats(
-    name: str,
-    operands: list[Operand],
-    scalar: float | None,
-    numbers: tuple[int, int],
-    fields: Mapping[str, Any],
+    name: str, operands: list[Operand], scalar: float | None, numbers: tuple[int, int], fields: Mapping[str, Any]
 ) -> VectorInstruction:
     """The instruction of a mask, a number of repeats, and strides."""
     told = {_COPY.get(field, field): value for field, value in fields.items()}

@@ -74,11 +74,7 @@ def _with_index(src: Side, dst: Side, beside: Side) -> Iterator[TransferInstruct
         assert isinstance(step, TransferInstruction)
         row = (step.dst - dst.at) // dst.outer(0) if dst.blocks(0) > 1 else 0
         at = beside.at + row * beside.outer(0)
-        yield replace(
-            step,
-            name="LoadDataWithSparse",
-            parameters={**step.parameters, "index": at},
-        )
+        yield replace(step, name="LoadDataWithSparse", parameters={**step.parameters, "index": at})
 
 
 def _require_beside(made: tuple[TransferInstruction, ...], dst: Side, beside: Side) -> None:
