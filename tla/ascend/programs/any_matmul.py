@@ -72,12 +72,8 @@ class AnyMatmulBlock:
         core = AnyCore(self.plan, self.problem, self.swizzle)
         with assuming() as recorded:
             body = tuple(core.any_blocks())
-        program = Program(
-            self.plan.arch,
-            {**tensors_of(self.plan, self.problem[1]), **self.buffers},
-            body,
-            {**names, "core": CORE, "cores": CORES},
-        )
+        buffers = {**tensors_of(self.plan, self.problem[1]), **self.buffers}
+        program = Program(self.plan.arch, buffers, body, {**names, "core": CORE, "cores": CORES})
         return program, conditions_of(core, recorded, names)
 
     @property

@@ -109,10 +109,8 @@ class Plan:
         """Every buffer of the core by name, each stage one: A in L1, then B, then biases; the others from 0 on."""
         (m, n, _), (_, _, k), stages = self.tiling.l1, self.tiling.l0, self.tiling.stages
         tag = zZ if "AtlasA" in self.arch.name else zN
-        rows = [
-            ("l1A", "L1", self.a.element, self.l1_layouts[0], "L1"),
-            ("l1B", "L1", self.b.element, self.l1_layouts[1], "L1"),
-        ]
+        sides = zip("AB", (self.a, self.b), self.l1_layouts)
+        rows = [(f"l1{name}", "L1", side.element, layout, "L1") for name, side, layout in sides]
         rows += [("l1Index", "L1", types.uint8, index_layout(self.tiling.l1[2], n), "L1")] if self.sparse else []
         rows += [("l1Bias", "L1", self.total, VectorLayout.MakeLayout(self.total, n), "")] if self.bias else []
         rows += [("l0A", "L0A", self.a.element, tag.MakeLayout(self.a.element, m, k), "L0A")]

@@ -74,11 +74,8 @@ def check(
     Raises LeafTypeError for calls that are not known, RangeError for addresses in no tensor. Source: CATLASS
     tests/unittest/stub.
     """
-    if (
-        not isinstance(layouts, Mapping)
-        or not isinstance(log, (str, Path, list, tuple))
-        or not isinstance(results, (list, tuple))
-    ):
+    is_list = isinstance(results, (list, tuple))
+    if not (isinstance(layouts, Mapping) and isinstance(log, (str, Path, list, tuple)) and is_list):
         what = f"check of {type(log).__name__}, {type(layouts).__name__} and {type(results).__name__}"
         fix = 'write check(lines, {"A": ...}, [Product("C", "A", "B")])'
         raise LeafTypeError(what, "a log, the tensors by name, and a list of results", fix)
@@ -155,14 +152,10 @@ def check_numbers(program: Program, tensors: Mapping[str, Any], wanted: Mapping[
     for name, cells in before.items():
         changed = ~((numbers.held[name] == cells) | (np.isnan(numbers.held[name]) & np.isnan(cells)))
         if changed.any():
-            found.add(
-                Finding("outside", f"byte {int(changed.argmax()) * numbers.memories.bits // 8} of {name} is written")
-            )
-    return Report(
-        tuple(found.all),
-        tuple(notes.all),
-        {"events": count, "elements of results": sum(np.size(v) for v in wanted.values())},
-    )
+            at = int(changed.argmax()) * numbers.memories.bits // 8
+            found.add(Finding("outside", f"byte {at} of {name} is written"))
+    counts = {"events": count, "elements of results": sum(np.size(v) for v in wanted.values())}
+    return Report(tuple(found.all), tuple(notes.all), counts)
 
 
 def check_computed(program: Program, results: Sequence[Computed]) -> Report:
@@ -170,9 +163,8 @@ def check_computed(program: Program, results: Sequence[Computed]) -> Report:
     import numpy as np
 
     names = {r.dst for r in results}
-    given = {
-        n: b for n, b in program.buffers.items() if b.position == "GM" and (n not in names or _is_read(n, results))
-    }
+    tensors = {n: b for n, b in program.buffers.items() if b.position == "GM"}
+    given = {n: b for n, b in tensors.items() if n not in names or _is_read(n, results)}
     _require_tensors(program, [x for r in results for x in (r.dst, *r.sources)])
     sizes = {n: tuple(map(int, require_origin("a tensor", b.layout))) for n, b in given.items()}
     reports = []
@@ -285,13 +277,8 @@ def _note(touched: Touched, event: Event, found: _Findings, notes: _Findings) ->
     if touched.in_pipe:
         if not _asks_for_barrier(first, second):
             if not _accumulates(first, second):
-                notes.add(
-                    Finding(
-                        "pipe",
-                        f"{_short(second)} touches what {_short(first)} does in {memory}, in the pipe {event.pipe}",
-                        event,
-                    )
-                )
+                what = f"{_short(second)} touches what {_short(first)} does in {memory}, in the pipe {event.pipe}"
+                notes.add(Finding("pipe", what, event))
             return
         kind = "pipe"
     found.add(Finding(kind, f"{_short(second)} may not wait for {_short(first)}: both touch {memory}", event, touched))
@@ -299,13 +286,7 @@ def _note(touched: Touched, event: Event, found: _Findings, notes: _Findings) ->
 
 def _short(event: Event) -> str:
     s = event.statement
-    name = (
-        s.instruction.name
-        if isinstance(s, Multiply)
-        else "InitConstValue"
-        if isinstance(s, Fill)
-        else s.instruction.name
-    )
+    name = "InitConstValue" if isinstance(s, Fill) else s.instruction.name
     return f"{name}{f' ({event.part})' if event.part else ''}"
 
 
@@ -333,11 +314,10 @@ def _compare(result: Product | Copied, origins: Origins, program: Program, found
     buffer = program.buffers[name]
     at = offsets_in(buffer.layout)
     held = origins.read(origins.memories.places(name, at, buffer.element.bits))
-    wanted = (
-        _product(result, origins, at.shape)
-        if isinstance(result, Product)
-        else _copied(result, origins, program, at.shape)
-    )
+    if isinstance(result, Product):
+        wanted = _product(result, origins, at.shape)
+    else:
+        wanted = _copied(result, origins, program, at.shape)
     wrong = held != np.broadcast_to(wanted, held.shape)
     if wrong.any():
         coord = tuple(int(x[0]) for x in np.nonzero(wrong))

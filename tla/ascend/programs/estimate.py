@@ -215,10 +215,8 @@ class _Pipes:
     def __init__(self) -> None:
         self.free: dict[str, int] = dict.fromkeys(PIPES, 0)
         self.flags: dict[tuple[str, int], deque[int]] = {}
-        self.handed = {
-            "M": (0, 0),
-            "FIX": (0, 0),
-        }  # when the last Mmad and the last Fixpipe with a unit flag began and ended
+        # when the last Mmad and the last Fixpipe with a unit flag began and ended
+        self.handed = {"M": (0, 0), "FIX": (0, 0)}
 
     @property
     def end(self) -> int:
@@ -243,9 +241,8 @@ class _Pipes:
         if unit:
             other, last = self.handed["FIX" if pipe == "M" else "M"]
             begin = max(begin, other)
-        end = max(
-            begin + cycles, last
-        )  # fractals are handed over one by one: neither begins before the other, nor ends
+        # fractals are handed over one by one: neither begins before the other, nor ends
+        end = max(begin + cycles, last)
         if unit == 3:
             self.handed[pipe] = begin, end
         self.free[pipe] = end
@@ -255,11 +252,8 @@ class _Pipes:
         """All of it but when: what two times have in common from which on the same follows."""
         end = self.end
         flags = sorted((key, *(t - end for t in up)) for key, up in self.flags.items())
-        return (
-            tuple(n - end for n in self.free.values() if n),
-            tuple(flags),
-            tuple(n - end for x in self.handed.values() for n in x if n),
-        )
+        handed = tuple(n - end for x in self.handed.values() for n in x if n)
+        return tuple(n - end for n in self.free.values() if n), tuple(flags), handed
 
     def later(self, cycles: int) -> None:
         """Make it later: of what has not been used yet nothing."""

@@ -131,9 +131,8 @@ def block(
         require_split(split, arch, (out.element, out.tag), total, adds)
         widths = {b.extents[1] for blocks in schedule.table for b in blocks if min(b.extents) > 0}
         require_whole_halves(split, unit_flag, widths)
-    plan = Plan(
-        arch, left, right, out, total, bias, tiling, adds=adds, padded=tuple(x.name for x in matrices), **options
-    )
+    padded = tuple(x.name for x in matrices)
+    plan = Plan(arch, left, right, out, total, bias, tiling, adds=adds, padded=padded, **options)
     _ = plan.buffers
     return MatmulBlock(sizes, plan, schedule, paddings_of(arch, matrices, schedule.cores) if matrices else None)
 
@@ -227,11 +226,8 @@ def _operand(name: str, given: Any, shape: tuple[Any, Any], open_: bool) -> Oper
 def _stages(given: Any, unit_flag: bool, bias: bool, split: str | None) -> dict[str, int]:
     """The stages of each memory; RangeError where there are more than there are events."""
     there = STAGES if split is None else {**STAGES, "UB": 1}
-    told = (
-        {**there, **given}
-        if isinstance(given, Mapping)
-        else {**there, **dict.fromkeys(("L1", "L0A", "L0B"), int(leaf(given)))}
-    )
+    own = given if isinstance(given, Mapping) else dict.fromkeys(("L1", "L0A", "L0B"), int(leaf(given)))
+    told = {**there, **own}
     if unknown := sorted({*told} - {*there}):
         raise LeafTypeError(f"stages of {unknown[0]}", f"of {', '.join(there)}", 'write stages={"L1": 2}')
     found = {name: int(leaf(n)) for name, n in told.items()}

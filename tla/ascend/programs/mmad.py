@@ -150,10 +150,8 @@ class MmadInstruction:
 
     def __str__(self) -> str:
         more = "" if self.bias is None else f", bias={self.bias}"
-        return (
-            f"{self.name}(c={self.dst}, a={self.a}, b={self.b}{more}, "
-            f"{', '.join(f'{k}={v}' for k, v in self.parameters.items())})"
-        )
+        fields = ", ".join(f"{k}={v}" for k, v in self.parameters.items())
+        return f"{self.name}(c={self.dst}, a={self.a}, b={self.b}{more}, {fields})"
 
 
 def accumulator_of(a: Element, b: Element, arch: Architecture) -> Element:
@@ -232,15 +230,10 @@ def mmad(
     made = MmadInstruction(sides[2].at, sides[0].at, sides[1].at, bias_at, fields, (total, left, right), scaled, sparse)
     if left == types.float and arch.name in _A2 and not _same(made.operands(arch).a, sides[0], (m, k)):
         made = MmadInstruction(made.dst, made.a, made.b, made.bias, {**fields, "kDirectionAlign": 1}, made.elements)
-    for layout, side, place, extents in zip(
-        made.operands(arch), sides, ("L0A", "L0B", "L0C"), ((m, k), (k // 2 if sparse else k, n), (m, n))
-    ):
+    shapes = (m, k), (k // 2 if sparse else k, n), (m, n)
+    for layout, side, place, extents in zip(made.operands(arch), sides, ("L0A", "L0B", "L0C"), shapes):
         if not _same(layout, side, extents):
-            what = (
-                f"Mmad reads {shown(side.layout)} at {place}"
-                if place != "L0C"
-                else f"Mmad writes {shown(side.layout)} at L0C"
-            )
+            what = f"Mmad {'writes' if place == 'L0C' else 'reads'} {shown(side.layout)} at {place}"
             expected = f"{shown(layout)}: blocks for {shown(extents)}, and no more"
             raise Unproven(what, expected, _advice(place, left, arch, extents))
     return made
@@ -279,11 +272,8 @@ def _require_aligned(place: str, side: Side) -> None:
 def _sizes(a: Side, b: Side, c: Side, sparse: bool) -> tuple[Any, Any, Any]:
     """m, n and k: what is valid of c, and of a along k."""
     (m, n), k = c.valid, a.valid[1]
-    for name, have, wanted in (
-        ("rows of a", a.valid[0], m),
-        ("columns of b", b.valid[1], n),
-        ("rows of b", b.valid[0], k // 2 if sparse else k),
-    ):
+    pairs = (a.valid[0], m), (b.valid[1], n), (b.valid[0], k // 2 if sparse else k)
+    for name, (have, wanted) in zip(("rows of a", "columns of b", "rows of b"), pairs):
         if not require("<=", wanted, have, lambda name=name: f"mmad: as many {name} as are multiplied"):  # type: ignore[misc]
             what = f"mmad of {shown(a.valid)} by {shown(b.valid)} into {shown(c.valid)}"
             raise RangeError(what, f"{wanted} {name}", "take tiles that agree")

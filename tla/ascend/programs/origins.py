@@ -44,11 +44,8 @@ class Term(NamedTuple):
     end: int = 0
 
     def __str__(self) -> str:
-        return (
-            f"{self.a}[:, {self.begin}:{self.end}] @ {self.b}[{self.begin}:{self.end}, :]"
-            if self.b is not None
-            else self.a
-        )
+        k = f"{self.begin}:{self.end}"
+        return self.a if self.b is None else f"{self.a}[:, {k}] @ {self.b}[{k}, :]"
 
 
 Sum = tuple[Term, ...]

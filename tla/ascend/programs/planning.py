@@ -145,9 +145,8 @@ class _Space:
         """The tiling with the fewest cycles: predicted in the order of their least, up to where none can be better."""
         found: list[Tried] = []
         chosen, least = None, math.inf
-        for bound, l1, l0, stages in sorted(
-            self._tilings(), key=lambda t: (t[0], -t[2][2])
-        ):  # of equal ones with fewer instructions
+        # of equal ones with fewer instructions
+        for bound, l1, l0, stages in sorted(self._tilings(), key=lambda t: (t[0], -t[2][2])):
             if bound > least:
                 found.append(Tried(l1, l0, stages, None, bound, False))
                 continue
@@ -283,9 +282,8 @@ class _Costs:
         """The cycles after the last tile has come: of it all products, and what FIX stores."""
         if self.plan.unit_flag:
             return 0
-        products = (
-            -(-m // 16) * -(-n // 16) * self.ends[2] * (self.rates.words if self.plan.a.element.bits == 32 else 1)
-        )
+        each = self.rates.words if self.plan.a.element.bits == 32 else 1
+        products = -(-m // 16) * -(-n // 16) * self.ends[2] * each
         return products + self.store(m, n)
 
     def store(self, m: int, n: int) -> int:

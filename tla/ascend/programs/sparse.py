@@ -89,9 +89,8 @@ def densify(b: npt.ArrayLike) -> tuple[Any, Any]:
     there = fours != 0
     if (wrong := there.sum(1) > 2).any():
         group, column = (int(x[0]) for x in np.nonzero(wrong))
-        what = (
-            f"{int(there[group, :, column].sum())} elements of rows {4 * group} to {4 * group + 3} in column {column}"
-        )
+        number = int(there[group, :, column].sum())
+        what = f"{number} elements of rows {4 * group} to {4 * group + 3} in column {column}"
         raise RangeError(what, "at most two of four that are not zero", "make the matrix sparse so")
     first = np.where(there[:, :3].any(1), there[:, :3].argmax(1), 0)
     last = 3 - there[:, ::-1].argmax(1)

@@ -87,17 +87,11 @@ def of_programs(made: Sequence[Program], name: str, remarks: Iterable[str], befo
     held, local = _by_place(made)
     require_names([*held, *local])
     given = ", ".join(f"GM_ADDR {b.name}_gm" for b in held)
-    return "\n".join(
-        [
-            *(f"// {line}" for line in remarks),
-            '#include "kernel_operator.h"',
-            f'extern "C" __global__ __aicore__ void {name}({given}) {{',
-            *(f"    {line}" for b in held for line in global_tensor(b)),
-            *(f"    {line}" for line in (_behind(made, before) if before else _sides(made, local))),
-            "}",
-            "",
-        ]
-    )
+    lines = [*(f"// {line}" for line in remarks), '#include "kernel_operator.h"']
+    lines += [f'extern "C" __global__ __aicore__ void {name}({given}) {{']
+    lines += [f"    {line}" for b in held for line in global_tensor(b)]
+    lines += [f"    {line}" for line in (_behind(made, before) if before else _sides(made, local))]
+    return "\n".join([*lines, "}", ""])
 
 
 def _by_place(made: Sequence[Program]) -> tuple[list[Buffer], list[Buffer]]:
@@ -182,11 +176,8 @@ def memories(buffers: Iterable[Buffer], sizes: dict[str, int]) -> Iterator[str]:
 def _items(program: Program, forms: _Forms, pipes: Sequence[str]) -> list[_Item]:
     """The statements of a core that these pipes have."""
     adds = program.buffers["C"].element if "C" in program.buffers else None
-    texts = (
-        statement_text(e.statement, adds)
-        for e in events(program)
-        if e.pipe in pipes or (e.pipe == "ALL" and "M" in pipes)
-    )
+    mine = (*pipes, "ALL") if "M" in pipes else pipes
+    texts = (statement_text(e.statement, adds) for e in events(program) if e.pipe in mine)
     return [_Item(forms.number(_NUMBER.sub("\0", x)), tuple(map(int, _NUMBER.findall(x)))) for x in texts]
 
 
@@ -299,11 +290,8 @@ def _printed(body: Sequence[int], values: Sequence[str], forms: _Forms, depth: i
             count, name = len(form.steps), f"i{depth}"
             inside = [_plus(x, step, name) for x, step in zip(values[at:], form.steps)]
             made, _count = _printed(form.body, inside, forms, depth + 1)
-            lines += [
-                f"for (uint64_t {name} = 0; {name} < {form.turns}; ++{name}) {{",
-                *(f"    {line}" for line in made),
-                "}",
-            ]
+            lines += [f"for (uint64_t {name} = 0; {name} < {form.turns}; ++{name}) {{"]
+            lines += [*(f"    {line}" for line in made), "}"]
         at += count
     return lines, at
 
@@ -319,9 +307,8 @@ def _plus(x: str, step: int, name: str) -> str:
 
 def catlass(plan: Plan, schedule: Schedule, name: str) -> str:
     """The kernel of a block as CATLASS's BasicMatmulTla. Raises what MatmulBlock.text raises."""
-    return catlass_of(
-        plan, schedule.swizzle, f"proved by tla for {shown(schedule.problem)} on {schedule.cores} cores", name
-    )
+    proved = f"proved by tla for {shown(schedule.problem)} on {schedule.cores} cores"
+    return catlass_of(plan, schedule.swizzle, proved, name)
 
 
 def catlass_of(plan: Plan, dealt: str, proved: str, name: str) -> str:

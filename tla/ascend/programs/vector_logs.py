@@ -91,9 +91,8 @@ def _of_run(name: str, operands: list[Operand], scalar: float | None, count: int
     runs = [(at, min(MOST_REPEATS, whole - at), most) for at in range(0, whole, MOST_REPEATS)]
     for first, repeats, mask in (*runs, *([(whole, 1, left)] if left else [])):
         places = tuple(at + first * most for _place, at, _e in operands)
-        yield VectorInstruction(
-            name, places, {"mask": mask, "repeatTimes": repeats, **blocks, **steps}, elements, scalar
-        )
+        told = {"mask": mask, "repeatTimes": repeats, **blocks, **steps}
+        yield VectorInstruction(name, places, told, elements, scalar)
 
 
 def _of_repeats(
