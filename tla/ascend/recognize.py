@@ -76,9 +76,8 @@ def _fits(tag: Tag, layout: Layout, element: Element | None) -> Reason | bool | 
     answer: bool | None = True
     for holds, what in _conditions(tag, layout, element):
         if holds is False:
-            return Reason(
-                f"{shown(layout)} is not {tag}: {what}", f"what MakeLayout[..., {tag}] makes", "make it with the tag"
-            )
+            what = f"{shown(layout)} is not {tag}: {what}"
+            return Reason(what, f"what MakeLayout[..., {tag}] makes", "make it with the tag")
         answer = answer and holds
     return answer
 

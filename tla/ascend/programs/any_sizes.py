@@ -271,7 +271,7 @@ class AnyCore(Core):
         yield from [When(first, tuple(self._fill_bt(self.n.size)), ())] if plan.bias else ()
         yield SetFlag("MTE1_M", l0c)
         yield WaitFlag("MTE1_M", l0c)
-        biased = [When(first, (self._product(True),), (self._product(False),))] if plan.bias else []
+        biased: list[Any] = [When(first, (self._product(True),), (self._product(False),))] if plan.bias else []
         yield from biased or [self._product(False)]
         few = self.rows // 16 * (self.n.size // 16) < FEW_FRACTALS
         yield from choose(few, [PipeBarrier("M")], [])

@@ -91,9 +91,8 @@ class _Aswt(BlockSwizzle):
         if window < 1 or not {*turned} <= {0, 1}:
             fix = f"write {self.name}[4, False, True]"
             raise RangeError(f"{self.name}{[*given]}", "a window of 1 or more, False or True", fix)
-        return replace(
-            self, offset=window, deal=TailInPieces(_LINE if turned[0] else _BLOCK, _BLOCK if turned[1] else _LINE)
-        )
+        deal = TailInPieces(_LINE if turned[0] else _BLOCK, _BLOCK if turned[1] else _LINE)
+        return replace(self, offset=window, deal=deal)
 
     def __repr__(self) -> str:
         assert isinstance(self.deal, TailInPieces)

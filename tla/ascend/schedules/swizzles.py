@@ -71,9 +71,8 @@ class BlockSwizzle:
         return replace(self, offset=offset, direction=direction)
 
     def __call__(self, problem: object, tile: object, *, cores: int | None = 1, splitkFactor: int = 1) -> Schedule:
-        sizes, tiles = (
-            sizes_of(f"the {what} of {self.name}", x, self.rank) for what, x in (("problem", problem), ("tile", tile))
-        )
+        given = ("problem", problem), ("tile", tile)
+        sizes, tiles = (sizes_of(f"the {what} of {self.name}", x, self.rank) for what, x in given)
         if min(*sizes, *tiles) < 1:
             what = f"the problem {shown(sizes)} in tiles of {shown(tiles)}"
             raise RangeError(what, "sizes of 1 or more", "leave out what is empty")
@@ -128,13 +127,11 @@ def tail_in_slices(s: Schedule, core: int) -> Iterator[Block]:
     left = len(s.numbered) % s.cores
     whole, factor = len(s.numbered) - left, min(s.cores // left, s.blocks[2]) if left else 1
     for task in range(core, whole + left * factor, s.cores):
-        part = (task - whole) % factor
-        i, ends = (
-            (task, (0, s.blocks[2]))
-            if task < whole
-            else (whole + (task - whole) // factor, _slice(s.blocks[2], factor, part))
-        )
-        yield s.block(*s.numbered[i], *ends)
+        if task < whole:
+            yield s.block(*s.numbered[task], 0, s.blocks[2])
+            continue
+        i, part = divmod(task - whole, factor)
+        yield s.block(*s.numbered[whole + i], *_slice(s.blocks[2], factor, part))
 
 
 def tail_as_stream(s: Schedule, core: int) -> Iterator[Block]:

@@ -83,10 +83,8 @@ def settings_of(element: Element, source: Element, granularity: str, relu: bool,
     mode = modes.get((source.name, name, granularity))
     if mode is None:
         to = [e if g == granularity else f"{e} with quant={g!r}" for s, e, g in modes if s == source.name]
-        what = (
-            f"Fixpipe of {source} to {f'elements of {name} bits' if name.isdigit() else name} with "
-            f"quant={granularity!r}"
-        )
+        given = f"elements of {name} bits" if name.isdigit() else name
+        what = f"Fixpipe of {source} to {given} with quant={granularity!r}"
         expected = f"to {', '.join(to) or 'another from float or int32'}"
         raise LeafTypeError(what, expected, "name the types: element=half, accumulator=int32")
     made = {"quantPre": f"QuantMode_t::{mode}", "Source": CPP_NAMES[source.name]}
@@ -94,13 +92,8 @@ def settings_of(element: Element, source: Element, granularity: str, relu: bool,
 
 
 def _fields(src: Side, dst: Side, step: IntLike, split: bool) -> dict[str, Any]:
-    fields = {
-        "nSize": dst.valid[1],
-        "mSize": dst.valid[0],
-        "srcStride": src.outer(1) // src.inner(0),
-        "dstStride": step,
-    }
-    return {**fields, "channelSplit": int(split)}
+    fields = {"nSize": dst.valid[1], "mSize": dst.valid[0], "srcStride": src.outer(1) // src.inner(0)}
+    return {**fields, "dstStride": step, "channelSplit": int(split)}
 
 
 def _row_step(dst: Side) -> Leaf:
@@ -156,13 +149,8 @@ def to_image(wide: bool) -> OutPlan:
     def plan(src: Side, dst: Side, settings: Settings) -> Iterator[Step]:
         *outer, _, high, across, _ = dst.valid
         step = dst.outer(len(outer)) // (1 if wide else int(dst.element.C0))
-        fields = {
-            "nSize": src.blocks(1) * ROWS,
-            "mSize": across,
-            "srcStride": src.outer(1) // src.inner(0),
-            "dstStride": step,
-            "channelSplit": 0,
-        }
+        fields = {"nSize": src.blocks(1) * ROWS, "mSize": across, "srcStride": src.outer(1) // src.inner(0)}
+        fields |= {"dstStride": step, "channelSplit": 0}
         name, form = ("FixpipeC310", "CFG_NZ_WIDE") if wide else ("Fixpipe", "CFG_NZ")
         for number, (*coord, line) in enumerate(itertools.product(*map(range, outer), range(high))):
             to = dst.at + sum(n * dst.outer(i) for i, n in enumerate(coord)) + line * dst.outer(len(outer) + 1)

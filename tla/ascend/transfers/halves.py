@@ -53,12 +53,9 @@ def to_both(
         least = max(half if mode else 0, ceil_div(dst.valid[1], c0) * c0)
         expected = "whole blocks of 32 bytes, with room for half of the columns"
         raise RangeError(f"rows of UB that are {dst.outer(0)} elements apart", expected, f"lay it out with ld={least}")
-    fields = {
-        "nSize": ceil_div(src.valid[1], c0) * c0,
-        "mSize": src.valid[0],
-        "srcStride": src.outer(1) // src.inner(0),
-    }
-    fields |= {field: whole, "dstStride": dst.outer(0), "channelSplit": 0, "dualDstCtl": value}
+    fields = {"nSize": ceil_div(src.valid[1], c0) * c0, "mSize": src.valid[0]}
+    fields |= {"srcStride": src.outer(1) // src.inner(0), field: whole, "dstStride": dst.outer(0)}
+    fields |= {"channelSplit": 0, "dualDstCtl": value}
     made = TransferInstruction("FixpipeC310", dst.at, src.at, fields, dst.element, "CFG_ROW_MAJOR_UB", settings)
     made.require_fields()
     behind = [(0, 0)]

@@ -145,9 +145,8 @@ def transfer(
     ends = _position("transfer", src), _position("transfer", dst)
     if conv is not None and not isinstance(conv, Conv2d):
         raise LeafTypeError(f"conv={type(conv).__name__}", "a Conv2d", "write conv=Conv2d((3, 3))")
-    _require_options(
-        ends, {"quant": quant, "accumulator": accumulator, "relu": relu, "pad": pad, "split": split, "index": index}
-    )
+    given = {"quant": quant, "accumulator": accumulator, "relu": relu, "pad": pad, "split": split, "index": index}
+    _require_options(ends, given)
     total = _accumulator(src, accumulator) if ends[0] == "L0C" else None
     width = _element(src, dst, element, total)
     path = path_of(ends, (src.layout, dst.layout), width, arch, conv is not None, tag)
@@ -260,11 +259,8 @@ def _element(src: Tensor, dst: Tensor, given: Element | None, total: Element | N
     if given is not None:
         return as_element(given)
     held = [element_of(t.data) for t in (dst, *(() if total else (src,))) if t.data is not None]
-    if (
-        len(held) == 2
-        and held[0] != held[1]
-        and not (held[0].bits == held[1].bits and any(e.name.isdigit() for e in held))
-    ):
+    alike = len({e.bits for e in held}) == 1 and any(e.name.isdigit() for e in held)
+    if len({*held}) == 2 and not alike:
         what = f"a transfer from a buffer of {held[1]} to one of {held[0]}"
         fix = f"make both of one type; element={held[0]} takes the bits of both for {held[0]}"
         raise LeafTypeError(what, "one element type: a transfer moves bytes, and converts none", fix)
@@ -327,9 +323,8 @@ def _legal_tile(plan: Plan, a: Side, b: Side, ends: tuple[str, str], arch: Archi
         while lo < hi:
             middle = (lo + hi + 1) // 2
             tile = (*sizes[:mode], middle * block, *sizes[mode + 1 :])
-            lo, hi = (
-                (lo, middle - 1) if _over_fields(plan(a._replace(valid=tile), b._replace(valid=tile))) else (middle, hi)
-            )
+            over = _over_fields(plan(a._replace(valid=tile), b._replace(valid=tile)))
+            lo, hi = (lo, middle - 1) if over else (middle, hi)
         if lo:
             found.append((*sizes[:mode], lo * block, *sizes[mode + 1 :]))
     if not found:
@@ -347,10 +342,8 @@ def _wider(plan: Plan, a: Side, b: Side, ends: tuple[str, str], arch: Architectu
         require_lawful(Transfer(plan(a, wide)), ends, a, wide, arch)
     except Unproven:
         return None
-    return (
-        f"lay dst out as MakeLayout[{a.element}, zZ]({b.valid[0]}, {b.valid[1]}, ld={ld}), which Mmad reads with "
-        "kDirectionAlign"
-    )
+    made = f"MakeLayout[{a.element}, zZ]({b.valid[0]}, {b.valid[1]}, ld={ld})"
+    return f"lay dst out as {made}, which Mmad reads with kDirectionAlign"
 
 
 def _require_same(have: tuple[int, ...], valid: tuple[int, ...], ends: tuple[str, str]) -> None:

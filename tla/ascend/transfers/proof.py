@@ -79,16 +79,12 @@ def require_place(place: str, side: Side, arch: Architecture) -> None:
     bits, unit = bits_in(place, side), aligned_to(place, side, arch)
     if place in arch.sizes:
         _require_inside(place, side, arch.sizes[place] * 8 // bits, f"at most {arch.sizes[place]} bytes on {arch}")
-    if not require(
-        "divides",
-        unit,
-        side.at,
-        lambda: f"a tile at element {side.at} of {place}, a multiple of {arch.alignment[place]} bytes",
-    ):
+    expected = f"a multiple of {arch.alignment[place]} bytes"
+    if not require("divides", unit, side.at, lambda: f"a tile at element {side.at} of {place}, {expected}"):
         what = f"a tile at element {side.at} of {place}, byte {side.at * bits // 8}"
         near = " or ".join(f"({','.join(map(str, start))})" for start in _aligned_starts(side, unit))
         fix = f"begin the tile at {near}" if near else "begin the tile at a whole block of its layout"
-        raise RangeError(what, f"a multiple of {arch.alignment[place]} bytes", fix)
+        raise RangeError(what, expected, fix)
 
 
 def _require_inside(place: str, side: Side, most: int, expected: str) -> None:
@@ -120,12 +116,8 @@ def _aligned_starts(side: Side, unit: int) -> list[tuple[int, ...]]:
     before = tuple(s // n * n for s, n in zip(side.start, steps))
     after = tuple(-(-s // n) * n for s, n in zip(side.start, steps))
     ends = [s + n for s, n in zip(side.start, side.room)]
-    found = [
-        c
-        for c in (before, after)
-        if all(i < n for i, n in zip(c, ends)) and (side.base + int(side.layout(c))) % unit == 0
-    ]
-    return [*dict.fromkeys(found)]
+    found = (c for c in (before, after) if all(i < n for i, n in zip(c, ends)))
+    return [*dict.fromkeys(c for c in found if (side.base + int(side.layout(c))) % unit == 0)]
 
 
 def _advice(place: str, src: Side, dst: Side, sizes: tuple[int, ...]) -> str:

@@ -81,15 +81,11 @@ def _require_beside(made: tuple[TransferInstruction, ...], dst: Side, beside: Si
     """Require that each stored element has its own byte of the index beside it, and its own two bits there."""
     import numpy as np
 
-    begins = {
-        i.dst // FRACTAL + r: i.parameters["index"] + r * FRACTAL // STORED
-        for i in made
-        for r in range(i.parameters["repeatTimes"])
-    }
+    runs = ((i, r) for i in made for r in range(i.parameters["repeatTimes"]))
+    begins = {i.dst // FRACTAL + r: i.parameters["index"] + r * FRACTAL // STORED for i, r in runs}
     rows, columns = np.ogrid[: dst.valid[0] : STORED, : dst.valid[1]]
-    places = dst.base + np.broadcast_to(
-        dst.layout(rows + dst.start[0], columns + dst.start[1]), (rows.size, columns.size)
-    )
+    at = dst.layout(rows + dst.start[0], columns + dst.start[1])
+    places = dst.base + np.broadcast_to(at, (rows.size, columns.size))
     fractal = np.vectorize(begins.__getitem__, otypes=[np.int64])(places // FRACTAL)
     read = fractal + places % FRACTAL // STORED
     wrong = np.argwhere(read != beside.offsets((rows.size, columns.size)))

@@ -70,9 +70,8 @@ def _most(blocks: Any, ports: int) -> tuple[int, int]:
     """The bank group, or of reads of Ascend950 the bank, that most blocks lie in, and how many."""
     import numpy as np
 
-    counts: Any = np.bincount(
-        blocks % ports, minlength=ports
-    )  # numpy 2.5 types its methods for arrays of a known type alone
+    # numpy 2.5 types its methods for arrays of a known type alone
+    counts: Any = np.bincount(blocks % ports, minlength=ports)
     return int(counts.argmax()), int(counts.max())
 
 

@@ -144,20 +144,15 @@ class VectorInstruction:
                 what = f"{self.name}: {side} at element {at}, byte {at * e.bits // 8}"
                 return Reason(what, f"a multiple of {unit * e.bits // 8} bytes", f"begin it at {at // unit * unit}")
         wide = 2**8 - 1 if special or len(self.elements) == 3 else 2**16 - 1
-        limits = {
-            "mask": (1, most),
-            "repeatTimes": (0, MOST_REPEATS),
-            "count": (1, 2**32 - 1),
-            "srcBaseAddr": (0, 2**32 - 1),
-        }
+        limits = {"mask": (1, most), "repeatTimes": (0, MOST_REPEATS)}
+        limits |= {"count": (1, 2**32 - 1), "srcBaseAddr": (0, 2**32 - 1)}
         limits |= {n: (0, 2**16 - 1) for n in p if self.name in ("Copy", "Brcb") and n.endswith("Stride")}
         limits |= {n: (0, wide if n.endswith("BlkStride") else 255) for n in p if n not in limits}
         for field, value in p.items():
             low, high = limits[field]
             if not low <= value <= high:
-                return Reason(
-                    f"{self.name}: {field} = {value}", f"{low} to {high}", "compute smaller tiles, one after another"
-                )
+                what = f"{self.name}: {field} = {value}"
+                return Reason(what, f"{low} to {high}", "compute smaller tiles, one after another")
         return None
 
     def offsets(self) -> tuple[Any, ...]:
@@ -246,10 +241,8 @@ class VectorInstruction:
         p = self.parameters
         operands = [f"{name}[{at}]" for name, at in zip(names, self.places)]
         if self.name in SPECIAL:
-            return (
-                f"AscendC::{self.name}({', '.join(operands)}, "
-                f"{arguments_of(self.name, SPECIAL[self.name], p, self.mode)});"
-            )
+            arguments = arguments_of(self.name, SPECIAL[self.name], p, self.mode)
+            return f"AscendC::{self.name}({', '.join(operands)}, {arguments});"
         operation = OPERATIONS[self.name]
         if operation.scalar:
             operands.append(f"static_cast<{CPP_NAMES[self.elements[0].name]}>({self.scalar})")

@@ -118,15 +118,11 @@ def _elements(name: str, tensors: tuple[Tensor, ...], given: Any) -> tuple[Eleme
     found = tuple(element_of(t.data) if e is None else as_element(e) for t, e in zip(tensors, told))
     names = tuple(e.name for e in found)
     pairs = [(names[1], names[0])] if name == "Cast" and len(names) == 2 else []
-    if (pairs and pairs[0] not in CASTS) or (
-        not pairs and (len({*names}) > 1 or names[0] not in OPERATIONS[name].types)
-    ):
-        expected = (
-            ", ".join(f"{a} to {b}" for a, b in CASTS)
-            if name == "Cast"
-            else f"one of {', '.join(OPERATIONS[name].types)}"
-        )
-        fix = "write element=(dst, src)" if name == "Cast" else "make all operands of one of these types"
+    takes = pairs[0] in CASTS if pairs else len({*names}) == 1 and names[0] in OPERATIONS[name].types
+    if not takes:
+        expected, fix = f"one of {', '.join(OPERATIONS[name].types)}", "make all operands of one of these types"
+        if name == "Cast":
+            expected, fix = ", ".join(f"{a} to {b}" for a, b in CASTS), "write element=(dst, src)"
         raise LeafTypeError(f"{name} of {' and '.join(dict.fromkeys(names))}", expected, fix)
     return found
 
@@ -147,9 +143,8 @@ Made = tuple[VectorInstruction, ...]
 
 def _best(name: str, operands: list[Operand], sizes: tuple[int, int], scalar: float | None) -> Made:
     """The way with the fewest repeats of those that the fields hold; RangeError where none is."""
-    ways = sorted(
-        _ways(name, operands, sizes, scalar), key=lambda w: (sum(i.parameters["repeatTimes"] for i in w), len(w))
-    )
+    found = _ways(name, operands, sizes, scalar)
+    ways = sorted(found, key=lambda w: (sum(i.parameters["repeatTimes"] for i in w), len(w)))
     if not ways:
         raise _no_way(name, operands)
     reasons = [next(filter(None, (i.over_fields() for i in w)), None) for w in ways]
@@ -213,10 +208,9 @@ def _by_blocks(
         count, high = min(MOST_REPEATS, n // c0 - first), min(8, m - row)
         yield _made(name, turned, (first, row * c0), high * c0, count, [o.row for o in turned], scalar)
     if rest := n % c0:
+        steps = [o.row for o in operands]
         for row in range(0, m, MOST_REPEATS):
-            yield _made(
-                name, operands, (row, n - rest), rest, min(MOST_REPEATS, m - row), [o.row for o in operands], scalar
-            )
+            yield _made(name, operands, (row, n - rest), rest, min(MOST_REPEATS, m - row), steps, scalar)
 
 
 def _part(o: Operand, count: int) -> int:
@@ -254,9 +248,8 @@ def _no_way(name: str, operands: list[Operand]) -> RangeError:
             if step % c0:
                 text = f"{name} of {what} that are {step} elements apart, {step * o.element.bits // 8} bytes"
                 return RangeError(text, "whole blocks of 32 bytes", f"lay it out with ld={-(-step // c0) * c0}")
-    return RangeError(
-        f"{name} of {shown(operands[0].tensor.layout)}", "rows in whole blocks of 32 bytes", "copy it into such rows"
-    )
+    what = f"{name} of {shown(operands[0].tensor.layout)}"
+    return RangeError(what, "rows in whole blocks of 32 bytes", "copy it into such rows")
 
 
 # ------------------------------------------------------------------------------------------------------------- proof

@@ -185,14 +185,11 @@ def _repeats(call: Call, operands: list[Operand], sizes: tuple[int, int]) -> Ite
         for j in range(-(-n // most)):
             at = []
             for side, o in zip(call.special.operands, operands):
-                bits = (form, side) == ("select", "sel")
-                part = (
-                    most // 8
-                    if bits
-                    else made[form]
-                    if side == "dst" and form in made
-                    else most // int(o.element.C0) * o.block
-                )
+                part = most // int(o.element.C0) * o.block
+                if (form, side) == ("select", "sel"):
+                    part = most // 8
+                elif side == "dst":
+                    part = made.get(form, part)
                 at.append(o.at + i * o.row + j * part)
             yield Repeat(min(most, n - j * most), tuple(at))
 
