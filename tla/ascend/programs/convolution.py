@@ -342,10 +342,8 @@ class ConvolutionBlocks:
         """
         images, (count, _, *kernel), _ = self._shapes()
         shape = f"{shown(images)} by {shown((count, *kernel))}"
-        remarks = [
-            f"{name}: C = A convolved with B{' + bias' * self.bias}, {shape} on {self.arch}, {len(self.table)} cores.",
-            "Made by tla from the statements that its check looks at.",
-        ]
+        what = f"C = A convolved with B{' + bias' * self.bias}, {shape} on {self.arch}, {len(self.table)} cores."
+        remarks = [f"{name}: {what}", "Made by tla from the statements that its check looks at."]
         return of_programs(self.programs, name, remarks)
 
     def _shapes(self) -> tuple[tuple[int, ...], ...]:

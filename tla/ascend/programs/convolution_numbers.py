@@ -67,9 +67,8 @@ def definition(x: Any, w: Any, bias: Any, windows: Sequence[Window]) -> Any:
     out = np.zeros((x.shape[0], w.shape[0], *(a.places for a in windows)), np.int64)
     every = slice(None)
     for tap in np.ndindex(*(a.kernel for a in windows)):
-        ends = (
-            (t * a.dilation, t * a.dilation + (a.places - 1) * a.stride + 1, a.stride) for t, a in zip(tap, windows)
-        )
+        begins = ((a, t * a.dilation) for t, a in zip(tap, windows))
+        ends = ((begin, begin + (a.places - 1) * a.stride + 1, a.stride) for a, begin in begins)
         parts = tuple(slice(*x) for x in ends)
         here, there = (every, every, *parts), (every, every, *tap)
         out += np.einsum("ncdhw,oc->nodhw", x[here], w[there])

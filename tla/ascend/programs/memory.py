@@ -240,9 +240,8 @@ def mmad_offsets(s: Multiply, memories: Memories) -> tuple[Places, Places, Place
     i, arch = s.instruction, memories.program.arch
     total, left, right = i.elements
     found = []
-    for name, at, layout, bits in zip(
-        (s.a, s.b, s.dst), (i.a, i.b, i.dst), i.operands(arch), (left.bits, right.bits, total.bits)
-    ):
+    names, places, widths = (s.a, s.b, s.dst), (i.a, i.b, i.dst), (left.bits, right.bits, total.bits)
+    for name, at, layout, bits in zip(names, places, i.operands(arch), widths):
         sizes = [int(size(mode)) for mode in modes_of(layout.shape)]
         found.append(memories.places(name, at + offsets_in(layout, sizes), bits))
     n = int(i.parameters["n"])

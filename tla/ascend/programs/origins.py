@@ -156,9 +156,8 @@ class Origins(Machine):
             begin = self._beginning(s, c, bias, (m, n), rows, columns)
             sums = self._plus(begin, terms)
             good = (rows[:, None] >= 0) & (columns[None, :] >= 0) & (sums >= 0)
-            out[:m, :n] = np.where(
-                good, _SUM | sums << 2 * _BITS | np.maximum(rows, 0)[:, None] << _BITS | np.maximum(columns, 0), GARBAGE
-            )
+            coordinates = np.maximum(rows, 0)[:, None] << _BITS | np.maximum(columns, 0)
+            out[:m, :n] = np.where(good, _SUM | sums << 2 * _BITS | coordinates, GARBAGE)
         self.write(c, out)
 
     def _lines(self, held: npt.NDArray[Any], along: int) -> tuple[Any, tuple[str, Any] | None]:

@@ -144,9 +144,8 @@ class Paddings:
     def programs(self) -> tuple[Program, ...]:
         """The program of each vector core."""
         every, moves = {**self.tensors, **self.buffers}, once(self._moves)
-        bodies = (
-            tuple(s for x in self.matrices for s in self._statements(x, core, moves)) for core in range(self.count)
-        )
+        cores = range(self.count)
+        bodies = (tuple(s for x in self.matrices for s in self._statements(x, core, moves)) for core in cores)
         return tuple(Program(self.arch, every, body) for body in bodies)
 
     def _statements(self, x: Padded, core: int, moves: Any) -> Iterator[Any]:

@@ -207,9 +207,8 @@ class _Space:
 
     def _kinds(self, l1: tuple[int, int, int]) -> list[tuple[int, int, int]]:
         """The m and n of blocks, and how many have them."""
-        rows, columns = (
-            {t: size // t, **({size % t: 1} if size % t else {})} for size, t in zip(self.sizes[:2], l1[:2])
-        )
+        sides = zip(self.sizes[:2], l1[:2])
+        rows, columns = ({t: size // t, **({size % t: 1} if size % t else {})} for size, t in sides)
         return [(m, n, i * j) for (m, i), (n, j) in itertools.product(rows.items(), columns.items()) if i * j]
 
     def _cheapest(self, cost: Callable[[int, int], int], kinds: list[tuple[int, int, int]], share: int) -> int:

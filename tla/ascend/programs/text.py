@@ -317,10 +317,8 @@ def catlass_of(plan: Plan, dealt: str, proved: str, name: str) -> str:
     _require_basic(plan, swizzle)
     l1, l0 = (", ".join(f"tla::Int<{n}>" for n in x) for x in (plan.tiling.l1, plan.tiling.l0))
     matrices = (("A", plan.a, "m, k"), ("B", plan.b, "k, n"), ("C", plan.c, "m, n"))
-    types = [
-        f"using Element{x} = {CPP_NAMES[o.element.name]}; using Layout{x} = layout::{o.tag};"
-        for x, o, _sizes in matrices
-    ]
+    named = ((x, CPP_NAMES[o.element.name], o.tag) for x, o, _sizes in matrices)
+    types = [f"using Element{x} = {element}; using Layout{x} = layout::{tag};" for x, element, tag in named]
     arch = f"Arch::{plan.arch.name}"
     return "\n".join(
         [

@@ -48,11 +48,8 @@ def coordinates(swizzle: BlockSwizzle, task: Any, blocks: tuple[Any, Any]) -> tu
     along, across = blocks if swizzle.direction == 0 else blocks[::-1]
     offset = swizzle.offset
     strip, inside, width = index("strip", FAR), index("inside", FAR), dim("width", at_most=offset)
-    names = [
-        (strip, task // (offset * across)),
-        (inside, task % (offset * across)),
-        (width, smaller(offset, along - offset * strip)),
-    ]
+    names = [(strip, task // (offset * across)), (inside, task % (offset * across))]
+    names += [(width, smaller(offset, along - offset * strip))]
     major, line = offset * strip + inside % width, inside // width
     minor = line + strip % 2 * (across - 1 - 2 * line)
     return names, *((major, minor) if swizzle.direction == 0 else (minor, major))

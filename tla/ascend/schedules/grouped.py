@@ -41,9 +41,8 @@ def grouped(
         fix = "write GemmIdentityBlockSwizzle[3, 0]"
         raise LeafTypeError(f"grouped by {swizzle!r:.60}", "a swizzle that goes from core to core", fix)
     found: list[list[tuple[int, Block]]] = [[] for _ in range(cores)]
-    present = [
-        g for g, problem in enumerate(problems) if 0 not in sizes_of("a problem of grouped", problem, swizzle.rank)
-    ]
+    sizes = (sizes_of("a problem of grouped", problem, swizzle.rank) for problem in problems)
+    present = [g for g, n in enumerate(sizes) if 0 not in n]
     start = 0
     for g in present:
         schedule = swizzle(problems[g], tile, cores=cores)

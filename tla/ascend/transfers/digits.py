@@ -48,9 +48,8 @@ class Given:
     """Conditions on sizes that are taken to hold: those of the side of a When that is proved."""
 
     def __init__(self, conditions: Sequence[Condition] = ()) -> None:
-        self._rooms = [
-            wrap(c.b - c.a) - (1 if c.question == "<" else 0) for c in conditions if c.question in ("<", "<=")
-        ]
+        orders = (c for c in conditions if c.question in ("<", "<="))
+        self._rooms = [wrap(c.b - c.a) - (1 if c.question == "<" else 0) for c in orders]
         self._zeros = [c.a - c.b for c in conditions if c.question == "=="]
 
     def equal(self, a: Leaf, b: Leaf) -> bool:
