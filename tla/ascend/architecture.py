@@ -95,9 +95,8 @@ def as_architecture(x: object) -> Architecture:
     """x as an architecture: one of them, or its name."""
     found = ARCHITECTURES.get(x) if isinstance(x, str) else x
     if not isinstance(found, Architecture):
-        raise LeafTypeError(
-            f"the architecture {shown(x)}", f"one of {', '.join(ARCHITECTURES)}", "write AtlasA2, or 'AtlasA2'"
-        )
+        expected = f"one of {', '.join(ARCHITECTURES)}"
+        raise LeafTypeError(f"the architecture {shown(x)}", expected, "write AtlasA2, or 'AtlasA2'")
     return found
 
 
@@ -105,9 +104,8 @@ def position_of(x: object) -> str:
     """A position by CATLASS's name: "L1", or AscendC's "A1" for it."""
     names = {**{name: name for name in POSITIONS}, **{theirs: name for name, theirs in POSITIONS.items()}, **_SHARED}
     if not isinstance(x, str) or x not in names:
-        raise LeafTypeError(
-            f"the position {shown(x)}", f"one of {', '.join(POSITIONS)}", "write MakeTensor(..., position='L1')"
-        )
+        fix = "write MakeTensor(..., position='L1')"
+        raise LeafTypeError(f"the position {shown(x)}", f"one of {', '.join(POSITIONS)}", fix)
     return names[x]
 
 
@@ -154,18 +152,16 @@ def fits(tiles: Mapping[str, Any], arch: object = AtlasA2, stages: object = 1) -
     """
     arch = as_architecture(arch)
     if not isinstance(tiles, Mapping):
-        raise LeafTypeError(
-            f"fits of a {type(tiles).__name__}", "the tiles of each position", 'write fits({"L1": (tile, half)})'
-        )
+        what = f"fits of a {type(tiles).__name__}"
+        raise LeafTypeError(what, "the tiles of each position", 'write fits({"L1": (tile, half)})')
     for name in stages if isinstance(stages, Mapping) else ():
         position_of(name)
     taken: dict[str, list[int]] = {}
     for given, wanted in tiles.items():
         place = position_of(given)
         if place not in arch.sizes:
-            raise LeafTypeError(
-                f"tiles in {place}", f"one of {', '.join(arch.sizes)}", f"leave {place} out: it has no limit"
-            )
+            fix = f"leave {place} out: it has no limit"
+            raise LeafTypeError(f"tiles in {place}", f"one of {', '.join(arch.sizes)}", fix)
         count = _stages_of(given, stages)
         sizes = [_bytes(tile, element, arch.alignment[place]) * count for tile, element in _pairs(wanted)]
         taken.setdefault(place, []).extend(sizes)
@@ -182,8 +178,7 @@ def _fit(place: str, sizes: list[int], arch: Architecture) -> Fit:
 
 
 def _stages_of(given: str, stages: Any) -> int:
-    """The stages of the tiles under one name of a position: those told under this name, or under another of
-    the same buffer."""
+    """The stages of the tiles under one name of a position: told under it, or under another of the same buffer."""
     if not isinstance(stages, Mapping):
         return _stage_count(stages)
     told = {name: _stage_count(n) for name, n in stages.items() if position_of(name) == position_of(given)}

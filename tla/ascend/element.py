@@ -47,12 +47,10 @@ def as_element(x: Any) -> Element:
     if isinstance(x, Element):
         return x
     if not is_int(x):
-        raise LeafTypeError(
-            f"{shown(x)} for an element type", "a type of tla.ascend, or a width in bits", "write half, or 16"
-        )
+        expected = "a type of tla.ascend, or a width in bits"
+        raise LeafTypeError(f"{shown(x)} for an element type", expected, "write half, or 16")
     bits = int(leaf(x))
     if bits <= 0 or C0_BITS % bits:
-        raise RangeError(
-            f"elements of {bits} bits", "a width that divides the 256 bits of a block", "use 4, 8, 16, 32 or 64"
-        )
+        expected = "a width that divides the 256 bits of a block"
+        raise RangeError(f"elements of {bits} bits", expected, "use 4, 8, 16, 32 or 64")
     return Element(str(bits), bits)

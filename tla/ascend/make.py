@@ -30,9 +30,8 @@ class Template(Bracketed[F]):
     def __getitem__(self, arguments: Any) -> F:
         given = arguments if isinstance(arguments, tuple) else (arguments,)
         if len(given) != self._count:
-            raise RankError(
-                f"{self.__name__}[{shown(given)}]", f"{self._count} in brackets", f"write {self._form}(...)"
-            )
+            what = f"{self.__name__}[{shown(given)}]"
+            raise RankError(what, f"{self._count} in brackets", f"write {self._form}(...)")
         return self._make(*given)
 
 
@@ -49,9 +48,8 @@ def MakeLayoutFromTag(tag: Tagged) -> Layout:
     Raises LeafTypeError for anything else. Source: TLA `MakeLayoutFromTag`, which makes every integer dynamic.
     """
     if not isinstance(tag, Tagged):
-        raise LeafTypeError(
-            f"MakeLayoutFromTag of {shown(tag)}", "a tag with its sizes", "write RowMajor(4, 6), or zN[half](4, 6)"
-        )
+        fix = "write RowMajor(4, 6), or zN[half](4, 6)"
+        raise LeafTypeError(f"MakeLayoutFromTag of {shown(tag)}", "a tag with its sizes", fix)
     return tag.layout
 
 
@@ -85,9 +83,8 @@ def MakeMxScaleLayout(element: Element, tag: Tag, is_b: bool) -> Callable[..., L
     side = "" if tag in (zZ, nN) else "B" if is_b else "A"
     found = TAGS.get(f"MxScale{tag}{side}") if isinstance(tag, Tag) else None
     if found is None:
-        raise LeafTypeError(
-            f"MakeMxScaleLayout of {shown(tag)}", "the tag RowMajor, ColumnMajor, zZ or nN", "take it from tla.ascend"
-        )
+        expected = "the tag RowMajor, ColumnMajor, zZ or nN"
+        raise LeafTypeError(f"MakeMxScaleLayout of {shown(tag)}", expected, "take it from tla.ascend")
     return functools.partial(found.MakeLayout, element)
 
 
@@ -188,7 +185,6 @@ def tuple_size(t: IntTupleLike) -> Int:
     Raises LeafTypeError for what is no tuple: `rank` of an integer is 1. Source: TLA `tuple_size`.
     """
     if not isinstance(t, tuple):
-        raise LeafTypeError(
-            f"tuple_size of {shown(as_int_tuple(t))}", "a tuple", "write rank(x), which is 1 of an integer"
-        )
+        fix = "write rank(x), which is 1 of an integer"
+        raise LeafTypeError(f"tuple_size of {shown(as_int_tuple(t))}", "a tuple", fix)
     return static(len(t))

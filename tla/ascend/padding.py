@@ -35,9 +35,8 @@ def IsNeedPadding(layout: object, align: object) -> bool | None:
     """
     layout = layout.layout if isinstance(layout, Tagged) else layout
     if not isinstance(layout, Layout):
-        raise LeafTypeError(
-            f"IsNeedPadding of a {type(layout).__name__}", "a layout, or a tag with its sizes", "write RowMajor(m, k)"
-        )
+        what = f"IsNeedPadding of a {type(layout).__name__}"
+        raise LeafTypeError(what, "a layout, or a tag with its sizes", "write RowMajor(m, k)")
     if not is_int(align) or at_most(leaf(align), 0):
         what = f"IsNeedPadding with align={shown(align) if is_int(align) else repr(align):.40}"
         raise RangeError(what, "1 or more elements", "write 256: 512 bytes of half")

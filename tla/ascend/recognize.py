@@ -76,9 +76,8 @@ def _fits(tag: Tag, layout: Layout, element: Element | None) -> Reason | bool | 
     answer: bool | None = True
     for holds, what in _conditions(tag, layout, element):
         if holds is False:
-            return Reason(
-                f"{shown(layout)} is not {tag}: {what}", f"what MakeLayout[..., {tag}] makes", "make it with the tag"
-            )
+            what = f"{shown(layout)} is not {tag}: {what}"
+            return Reason(what, f"what MakeLayout[..., {tag}] makes", "make it with the tag")
         answer = answer and holds
     return answer
 
@@ -135,16 +134,14 @@ def _unless_one(n: IntLike, holds: bool | None) -> bool | None:
 
 
 def _read(tag: Tag, layout: Layout, element: Element | None) -> Tagged:
-    """The tag with what the shape of its layout says: the valid sizes where these take as many blocks,
-    else whole blocks."""
+    """The tag with what its layout's shape says: the valid sizes where these take as many blocks, else whole blocks."""
     blocks = [extents[0] for block, extents in zip(tag.blocks, modes_of(layout.shape)) if block == GIVEN]
     valid = Tagged(tag, element, (*_valid(layout), *blocks))
     return valid if valid.shape == layout.shape else replace(valid, sizes=(*product_each(layout.shape), *blocks))
 
 
 def _valid(layout: Layout) -> Any:
-    """The valid part of each mode; all of it where that is no box: what is asked of it then is asked of
-    its padding too."""
+    """The valid part of each mode; all of it where that is no box: then its padding is asked too."""
     return layout.origin_shape or product_each(layout.shape)
 
 

@@ -146,9 +146,8 @@ class Tag:
     def require_element(self, element: Element | None) -> None:
         """LeafTypeError where it needs an element type, or another."""
         if element is None and C0 in self.blocks:
-            raise LeafTypeError(
-                f"{self} without an element type", "one: it has blocks of 32 bytes", f"write {self}[half](...)"
-            )
+            what = f"{self} without an element type"
+            raise LeafTypeError(what, "one: it has blocks of 32 bytes", f"write {self}[half](...)")
         if not self.takes(element):
             given = "without an element type" if element is None else f"of {element}"
             fix = f"write {self}[{self.element}](...), {self.predicate}[{self.element}](layout); another tag for data"
@@ -168,11 +167,8 @@ class Tag:
             raise RankError(f"{self} of the sizes {shown(given)}", f"{expected}, each an integer", fix)
         for name, n in [*zip(names, sizes), *(("batch", n) for n in outer)]:
             if at_most(leaf(n), 0 if name.startswith("block") else -1):
-                raise RangeError(
-                    f"{self} of the sizes {shown(given)}",
-                    "sizes of 0 or more, blocks of 1 or more",
-                    f"use {1 if name.startswith('block') else 0} or more for {name}",
-                )
+                fix = f"use {1 if name.startswith('block') else 0} or more for {name}"
+                raise RangeError(f"{self} of the sizes {shown(given)}", "sizes of 0 or more, blocks of 1 or more", fix)
         return tuple(map(leaf, sizes)), tuple(map(leaf, outer))
 
     def __repr__(self) -> str:
@@ -273,8 +269,7 @@ class Tagged:
 
     @property
     def capacity(self) -> Leaf:
-        """The number of elements that the layout takes in memory, padding and gaps included: its slowest extent, whole
-        [elements]."""
+        """The memory that the layout takes, padding and gaps included: its slowest extent, whole [elements]."""
         places = [*leaves(self.tag.step)]
         last = -1 if self.outer else places.index(max(places))
         return mul([*leaves(self.shape)][last], [*leaves(self.stride)][last])
@@ -300,15 +295,11 @@ def _extents(step: IntTree, kind: Int | str | None, block: Leaf, n: Leaf) -> Any
 def _checked_ld(made: Tagged, ld: Leaf) -> Leaf:
     """A leading dimension that a caller gives, unless it is known to be wrong."""
     if at_most(made.least_ld, ld) is False:
-        raise RangeError(
-            f"{made!r}: a leading dimension of {ld}",
-            f"{made.least_ld} or more, in elements",
-            "leave it out for the least",
-        )
+        what = f"{made!r}: a leading dimension of {ld}"
+        raise RangeError(what, f"{made.least_ld} or more, in elements", "leave it out for the least")
     if divides(made.ld_group, ld) is False:
-        raise DivisibilityError(
-            f"{made!r}: a leading dimension of {ld}", "a multiple of 2: pairs of fp4", f"use {ld + 1}"
-        )
+        what = f"{made!r}: a leading dimension of {ld}"
+        raise DivisibilityError(what, "a multiple of 2: pairs of fp4", f"use {ld + 1}")
     return ld
 
 

@@ -72,18 +72,13 @@ class AnyMatmulBlock:
         core = AnyCore(self.plan, self.problem, self.swizzle)
         with assuming() as recorded:
             body = tuple(core.any_blocks())
-        program = Program(
-            self.plan.arch,
-            {**tensors_of(self.plan, self.problem[1]), **self.buffers},
-            body,
-            {**names, "core": CORE, "cores": CORES},
-        )
+        buffers = {**tensors_of(self.plan, self.problem[1]), **self.buffers}
+        program = Program(self.plan.arch, buffers, body, {**names, "core": CORE, "cores": CORES})
         return program, conditions_of(core, recorded, names)
 
     @property
     def program(self) -> Program:
-        """The program of every core: loops over its blocks and over k, by the names of sizes, of `core`
-        and of `cores`."""
+        """The program of every core: loops over its blocks and over k, by the names of sizes, `core` and `cores`."""
         return self._written[0]
 
     @property
@@ -140,11 +135,8 @@ class AnyMatmulBlock:
         values: dict[str, int] = {}
         for x, n in zip(self.problem, sizes):
             if (known(x) if known(x) is not None else values.setdefault(str(x), n)) != n:
-                raise RangeError(
-                    f"sizes {sizes} for ({', '.join(map(str, self.problem))})",
-                    "the same size for the same name",
-                    "give others",
-                )
+                what = f"sizes {sizes} for ({', '.join(map(str, self.problem))})"
+                raise RangeError(what, "the same size for the same name", "give others")
         return self.at(values)
 
     def check(self) -> Report:
@@ -163,11 +155,8 @@ class AnyMatmulBlock:
         reports = [self._checked(b) for b in told if b is not None] if not proof.findings else []
         report = together(reports)
         if not (reports or proof.findings):
-            raise Unproven(
-                f"a block of ({', '.join(map(str, self.problem))})",
-                "sizes that the facts of names allow",
-                "give fewer facts",
-            )
+            what = f"a block of ({', '.join(map(str, self.problem))})"
+            raise Unproven(what, "sizes that the facts of names allow", "give fewer facts")
         sizes = ", ".join(shown(b.problem) for b in told if b is not None)
         proved = (
             "each transfer and Mmad, for all sizes of its tile: it moves the tile and nothing else, inside of its "

@@ -93,9 +93,8 @@ class Order:
                 for pipe in PIPES if s.pipe == "ALL" else (s.pipe,):
                     self.pipes[pipe] |= self.made if s.pipe == "ALL" else self._own(pipe)
             elif isinstance(s, Multiply):
-                self._touch(
-                    event, [("a", s.a, s.instruction.a), ("b", s.b, s.instruction.b)], (s.dst, s.instruction.dst)
-                )
+                read = [("a", s.a, s.instruction.a), ("b", s.b, s.instruction.b)]
+                self._touch(event, read, (s.dst, s.instruction.dst))
             elif isinstance(s, Move):
                 self._touch(event, [("src", s.src, s.instruction.src)], (s.dst, s.instruction.dst))
 
@@ -261,16 +260,11 @@ class Rings(NamedTuple):
         flags = {(event, number(n, {found: 0, "fillStage": 0})): found for event, n in ids for found in _stages_in(n)}
         buffers = {buffer: found for buffer, at in places for found in _stages_in(at)}
         found = cls(counts, buffers, flags)
-        conditions = [
-            s.condition if isinstance(s, When) else s.turns for s in statements if isinstance(s, (When, Loop))
-        ]
-        if (
-            any(map(_stages_in, conditions))
-            or not all(found.has_flag(*x) for x in ids)
-            or not all(found.has_place(every_buffer[b], at) for b, at in places)
-        ):
+        branches = (s for s in statements if isinstance(s, (When, Loop)))
+        if any(_stages_in(s.condition if isinstance(s, When) else s.turns) for s in branches):
             return nothing
-        return found
+        held = all(found.has_flag(*x) for x in ids) and all(found.has_place(every_buffer[b], at) for b, at in places)
+        return found if held else nothing
 
     def has_flag(self, event: str, n: Any) -> bool:
         """Whether an id goes around with a name, from a first id on; or belongs to no ring."""
@@ -347,9 +341,8 @@ class _Walk:
         return {**values, **dict(stages)}
 
     def _at(self, order: Order, values: Mapping[str, int]) -> _At:
-        return self.rings.turned(
-            order.state, {n: x for n, x in values.items() if n.endswith("Stage") and n != "fillStage"}
-        )
+        stages = {n: x for n, x in values.items() if n.endswith("Stage") and n != "fillStage"}
+        return self.rings.turned(order.state, stages)
 
     def begin(self, sizes: Mapping[str, int]) -> tuple[list[Finding], _At]:
         """Take what stands before the first block: what is wrong there, and the state."""
@@ -367,10 +360,8 @@ class _Walk:
         """Take what stands behind the last block: what is wrong there."""
         order = Order(self.program, at[0], self._last)
         order.take(of_body(self.program, self.after, {}))
-        return [
-            *order.findings,
-            *(Finding("flag", f"SetFlag {e} {i} is waited for by nothing") for e, i in order.flags),
-        ]
+        left = (Finding("flag", f"SetFlag {e} {i} is waited for by nothing") for e, i in order.flags)
+        return [*order.findings, *left]
 
     def turns(self, at: _At, sizes: Mapping[str, int]) -> int:
         """The number of turns of the loop over k after which states repeat.

@@ -85,8 +85,7 @@ def buffers_of(plan: Plan) -> dict[str, Buffer]:
 
 @dataclass(frozen=True)
 class Sizes:
-    """A tile along one mode, by names: where it begins [tiles], how large it is, and how much of the matrix
-    is behind it."""
+    """A tile along one mode, by names: where it begins [tiles], its size, and how much of the matrix is behind it."""
 
     at: Any
     size: Any
@@ -135,11 +134,8 @@ class AnyCore(Core):
         self.fill_stage = _stage("fillStage", self.stages_of("l1"))
         self.tiles, self.k_tile, self.tile_k = dim("tiles"), index("kTile", FAR), dim("tileK", at_most=k)
         deep = plan.tiling.l0[2]
-        self.parts, self.k_part, self.part_k = (
-            dim("parts", at_most=k // deep),
-            index("kPart", k // deep),
-            dim("partK", at_most=deep),
-        )
+        self.parts, self.k_part = dim("parts", at_most=k // deep), index("kPart", k // deep)
+        self.part_k = dim("partK", at_most=deep)
 
     # ------------------------------------------------------------------------------------- the proof of a tile
 
@@ -158,11 +154,8 @@ class AnyCore(Core):
         buffer = self.buffers[name]
         end, room = cosize(layout) + beyond * 8 // bits, self._size(name)
         if not at_most(end, room):
-            raise Unproven(
-                f"{what}: {end} elements in a stage of {room} of {buffer.name}",
-                f"at most {room}",
-                "take tiles of whole squares",
-            )
+            fix = "take tiles of whole squares"
+            raise Unproven(f"{what}: {end} elements in a stage of {room} of {buffer.name}", f"at most {room}", fix)
 
     def _size(self, name: str) -> int:
         """The elements of one stage of a buffer."""
@@ -252,10 +245,8 @@ class AnyCore(Core):
         plan, deep, l1 = self.plan, self.plan.tiling.l0[2], self.plan.tiling.stages["L1"]
         yield Assign(self.part_k, smaller(deep, self.tile_k - deep * self.k_part))
         at = deep * self.k_part
-        for which, start, sizes in (
-            ("A", (0, at), (self.rows, self.part_k)),
-            ("B", (at, 0), (self.part_k, self.n.size)),
-        ):
+        a, b = ("A", (0, at), (self.rows, self.part_k)), ("B", (at, 0), (self.part_k, self.n.size))
+        for which, start, sizes in (a, b):
             own, flag = self.stage[f"l0{which}"], self.stage["l1"] + (l1 if which == "B" else 0)
             yield WaitFlag("M_MTE1", own + (plan.tiling.stages["L0A"] if which == "B" else 0))
             yield When(self.k_part < 1, (WaitFlag("MTE2_MTE1", flag),), ())
@@ -269,11 +260,8 @@ class AnyCore(Core):
         element = (self.plan.a if which == "A" else self.plan.b).element
         self._within(f"{which} to L0", f"l0{which}", dst.layout, made.beyond, element.bits)
         if not at_most(made.reads_beyond, 0):
-            raise Unproven(
-                f"{which} to L0: it reads {made.reads_beyond} bytes behind its tile of L1",
-                "none",
-                "take tiles of whole squares",
-            )
+            what = f"{which} to L0: it reads {made.reads_beyond} bytes behind its tile of L1"
+            raise Unproven(what, "none", "take tiles of whole squares")
         return self._part(f"{which} to L0", f"l0{which}", f"l1{which}", made)
 
     def _multiplied(self) -> Iterator[Any]:
@@ -283,9 +271,8 @@ class AnyCore(Core):
         yield from [When(first, tuple(self._fill_bt(self.n.size)), ())] if plan.bias else ()
         yield SetFlag("MTE1_M", l0c)
         yield WaitFlag("MTE1_M", l0c)
-        yield from (
-            [When(first, (self._product(True),), (self._product(False),))] if plan.bias else [self._product(False)]
-        )
+        biased: list[Any] = [When(first, (self._product(True),), (self._product(False),))] if plan.bias else []
+        yield from biased or [self._product(False)]
         few = self.rows // 16 * (self.n.size // 16) < FEW_FRACTALS
         yield from choose(few, [PipeBarrier("M")], [])
         yield from [When(first, (SetFlag(*self._bias_flags()[1]),), ())] if plan.bias else ()
@@ -302,13 +289,8 @@ class AnyCore(Core):
         told = {"cmatrixInitVal": 0 if plan.bias else larger(0, 1 - self.k_tile - self.k_part)}
         told |= {"unitFlag": larger(2, 3 - left)} if plan.unit_flag else {}
         places = {x: getattr(made, x) + self._shift(name) for x, name in (("dst", "l0C"), ("a", "l0A"), ("b", "l0B"))}
-        return Multiply(
-            "l0C",
-            "l0A",
-            "l0B",
-            "bt" if biased else None,
-            replace(made, **places, parameters={**made.parameters, **told}),
-        )
+        instruction = replace(made, **places, parameters={**made.parameters, **told})
+        return Multiply("l0C", "l0A", "l0B", "bt" if biased else None, instruction)
 
     def _stored(self) -> Iterator[Any]:
         """The accumulators to global memory."""
@@ -361,10 +343,7 @@ def conditions_of(core: AnyCore, recorded: Iterable[Condition], names: Mapping[s
             continue
         others = {n.name for n in c.a.scope | c.b.scope} - {*names}
         if others:
-            raise Unproven(
-                f"a block of any size: it is not known whether {c}",
-                str(c),
-                "give facts of its sizes: dim(..., at_most=...)",
-            )
+            what = f"a block of any size: it is not known whether {c}"
+            raise Unproven(what, str(c), "give facts of its sizes: dim(..., at_most=...)")
         found.append(c)
     return tuple(found)

@@ -64,8 +64,7 @@ class Tiling:
 
 @dataclass(frozen=True)
 class Plan:
-    """All that decides the statements of a block: matrices, tiles, the architecture, and what is done
-    with the result."""
+    """All that decides the statements of a block: matrices, tiles, architecture, and what is done with the result."""
 
     arch: Architecture
     a: Operand
@@ -107,14 +106,11 @@ class Plan:
 
     @functools.cached_property
     def buffers(self) -> dict[str, Buffer]:
-        """Every buffer of the core by name, each stage one of its own: A in L1, then B, then the biases;
-        the others from 0 on."""
+        """Every buffer of the core by name, each stage one: A in L1, then B, then biases; the others from 0 on."""
         (m, n, _), (_, _, k), stages = self.tiling.l1, self.tiling.l0, self.tiling.stages
         tag = zZ if "AtlasA" in self.arch.name else zN
-        rows = [
-            ("l1A", "L1", self.a.element, self.l1_layouts[0], "L1"),
-            ("l1B", "L1", self.b.element, self.l1_layouts[1], "L1"),
-        ]
+        sides = zip("AB", (self.a, self.b), self.l1_layouts)
+        rows = [(f"l1{name}", "L1", side.element, layout, "L1") for name, side, layout in sides]
         rows += [("l1Index", "L1", types.uint8, index_layout(self.tiling.l1[2], n), "L1")] if self.sparse else []
         rows += [("l1Bias", "L1", self.total, VectorLayout.MakeLayout(self.total, n), "")] if self.bias else []
         rows += [("l0A", "L0A", self.a.element, tag.MakeLayout(self.a.element, m, k), "L0A")]
@@ -222,10 +218,8 @@ def placed(rows: Iterable[_Row], stages: dict[str, int], arch: Architecture) -> 
             made = Buffer(f"{name}{i}" if kind else name, place, element, layout, begin)
             ends[place] = made.end
             if made.end > arch.sizes[memory]:
-                what = f"{made.name} at bytes {begin} to {made.end - 1} of {place}"
-                raise RangeError(
-                    what, f"at most {arch.sizes[memory]} bytes on {arch}", "take smaller tiles, or fewer stages"
-                )
+                expected, fix = f"at most {arch.sizes[memory]} bytes on {arch}", "take smaller tiles, or fewer stages"
+                raise RangeError(f"{made.name} at bytes {begin} to {made.end - 1} of {place}", expected, fix)
             yield made
 
 
@@ -255,8 +249,7 @@ class Core:
         self._mmad = once(self._made)
 
     def statements(self, blocks: Iterable[Block]) -> Iterator[Any]:
-        """The statements of all blocks, with the flags that are up before the first, and are waited for
-        behind the last."""
+        """The statements of all blocks, with flags that are up before the first, and waited for behind the last."""
         yield from self.begin()
         for block in blocks:
             yield from self.block(block)
@@ -275,8 +268,7 @@ class Core:
             yield from self._block(block)
 
     def _own_flags(self) -> Iterator[tuple[str, int]]:
-        """The flags that say that a buffer may be filled: one for each of A and B in L1, in L0, and of L0C
-        and the biases."""
+        """The flags that say that a buffer may be filled: for each of A and B in L1, in L0, of L0C and biases."""
         stages = self.plan.tiling.stages
         yield from (("MTE1_MTE2", i) for i in range(2 * stages["L1"]))
         yield from (("M_MTE1", i) for i in range(stages["L0A"] + stages["L0B"]))
@@ -291,8 +283,7 @@ class Core:
         return ("MTE1_MTE2", 2 * stages["L1"]), ("M_MTE1", stages["L0A"] + stages["L0B"])
 
     def _block(self, block: Block) -> Iterator[Any]:
-        """One block: tiles of k are loaded, one ahead where L1 has room, multiplied part by part, and the accumulators
-        are moved out."""
+        """One block: tiles of k are loaded, one ahead where L1 has room, multiplied part by part; sums move out."""
         ahead = self.plan.tiling.stages["L1"] > 1
         plan, depth, step = self.plan, block.extents[2], self.plan.tiling.l1[2]
         tiles = [(at, min(step, depth - at)) for at in range(0, depth, step)]

@@ -74,17 +74,11 @@ def check(
     Raises LeafTypeError for calls that are not known, RangeError for addresses in no tensor. Source: CATLASS
     tests/unittest/stub.
     """
-    if (
-        not isinstance(layouts, Mapping)
-        or not isinstance(log, (str, Path, list, tuple))
-        or not isinstance(results, (list, tuple))
-    ):
+    is_list = isinstance(results, (list, tuple))
+    if not (isinstance(layouts, Mapping) and isinstance(log, (str, Path, list, tuple)) and is_list):
         what = f"check of {type(log).__name__}, {type(layouts).__name__} and {type(results).__name__}"
-        raise LeafTypeError(
-            what,
-            "a log, the tensors by name, and a list of results",
-            'write check(lines, {"A": ...}, [Product("C", "A", "B")])',
-        )
+        fix = 'write check(lines, {"A": ...}, [Product("C", "A", "B")])'
+        raise LeafTypeError(what, "a log, the tensors by name, and a list of results", fix)
     lines = Path(log).read_text().splitlines() if isinstance(log, (str, Path)) else log
     program = read_log(lines, arch, [_buffer(name, given) for name, given in layouts.items()])
     plain = [r for r in results if not isinstance(r, Computed)]
@@ -100,9 +94,8 @@ def _buffer(name: str, given: Any) -> Buffer:
     if isinstance(given, Buffer):
         return given
     if not isinstance(given, tuple) or len(given) != 3 or not isinstance(given[2], Layout):
-        raise LeafTypeError(
-            f"the tensor {name}: {given!r:.60}", "(address, element type, layout)", "write (0x1000, half, layout)"
-        )
+        what = f"the tensor {name}: {given!r:.60}"
+        raise LeafTypeError(what, "(address, element type, layout)", "write (0x1000, half, layout)")
     address, element, layout = given
     return Buffer(name, "GM", as_element(element), layout, int(leaf(address)))
 
@@ -159,14 +152,10 @@ def check_numbers(program: Program, tensors: Mapping[str, Any], wanted: Mapping[
     for name, cells in before.items():
         changed = ~((numbers.held[name] == cells) | (np.isnan(numbers.held[name]) & np.isnan(cells)))
         if changed.any():
-            found.add(
-                Finding("outside", f"byte {int(changed.argmax()) * numbers.memories.bits // 8} of {name} is written")
-            )
-    return Report(
-        tuple(found.all),
-        tuple(notes.all),
-        {"events": count, "elements of results": sum(np.size(v) for v in wanted.values())},
-    )
+            at = int(changed.argmax()) * numbers.memories.bits // 8
+            found.add(Finding("outside", f"byte {at} of {name} is written"))
+    counts = {"events": count, "elements of results": sum(np.size(v) for v in wanted.values())}
+    return Report(tuple(found.all), tuple(notes.all), counts)
 
 
 def check_computed(program: Program, results: Sequence[Computed]) -> Report:
@@ -174,9 +163,8 @@ def check_computed(program: Program, results: Sequence[Computed]) -> Report:
     import numpy as np
 
     names = {r.dst for r in results}
-    given = {
-        n: b for n, b in program.buffers.items() if b.position == "GM" and (n not in names or _is_read(n, results))
-    }
+    tensors = {n: b for n, b in program.buffers.items() if b.position == "GM"}
+    given = {n: b for n, b in tensors.items() if n not in names or _is_read(n, results)}
     _require_tensors(program, [x for r in results for x in (r.dst, *r.sources)])
     sizes = {n: tuple(map(int, require_origin("a tensor", b.layout))) for n, b in given.items()}
     reports = []
@@ -206,8 +194,7 @@ def _wanted(r: Computed, values: Mapping[str, Any], program: Program) -> Any:
 def _in_order(
     program: Program, memories: Memories, values: Mapping[str, int], run: Callable[[Event], None]
 ) -> tuple[_Findings, _Findings, int]:
-    """Run the events of a program in an order that its flags allow: the findings and the notes of flags, order and
-    places, and how many."""
+    """Run events in an order that their flags allow: findings and notes of flags, order and places, and how many."""
     ledger, found, notes, count = Ledger(memories), _Findings(), _Findings(), 0
     queues = Queues(events(program, values), lambda event: _units(event, memories))
     for begun in queues:
@@ -242,9 +229,8 @@ def _require_names(program: Program, results: Iterable[Product | Copied]) -> Non
         for name in (r.c, r.a, r.b, r.bias, r.sparse, *(r.scales or ())) if isinstance(r, Product) else r[:2]:
             if name is not None and name not in program.buffers:
                 known = ", ".join(program.buffers)
-                raise LeafTypeError(
-                    f"{r!r} of a program with the buffers {known}", f"one of {known} for {name}", "give its tensor"
-                )
+                what = f"{r!r} of a program with the buffers {known}"
+                raise LeafTypeError(what, f"one of {known} for {name}", "give its tensor")
 
 
 def _require_tensors(program: Program, names: Iterable[str]) -> None:
@@ -285,20 +271,14 @@ def _where(event: Event) -> str:
 
 
 def _note(touched: Touched, event: Event, found: _Findings, notes: _Findings) -> None:
-    """Sort what two events touch in no known order: a finding, or a note where they are in one pipe that does not ask
-    for a barrier."""
+    """Sort what two events touch in no known order: a finding, or a note where their one pipe asks for no barrier."""
     first, second = touched.first, touched.second
     memory, kind = touched.memory, "order"
     if touched.in_pipe:
         if not _asks_for_barrier(first, second):
             if not _accumulates(first, second):
-                notes.add(
-                    Finding(
-                        "pipe",
-                        f"{_short(second)} touches what {_short(first)} does in {memory}, in the pipe {event.pipe}",
-                        event,
-                    )
-                )
+                what = f"{_short(second)} touches what {_short(first)} does in {memory}, in the pipe {event.pipe}"
+                notes.add(Finding("pipe", what, event))
             return
         kind = "pipe"
     found.add(Finding(kind, f"{_short(second)} may not wait for {_short(first)}: both touch {memory}", event, touched))
@@ -306,13 +286,7 @@ def _note(touched: Touched, event: Event, found: _Findings, notes: _Findings) ->
 
 def _short(event: Event) -> str:
     s = event.statement
-    name = (
-        s.instruction.name
-        if isinstance(s, Multiply)
-        else "InitConstValue"
-        if isinstance(s, Fill)
-        else s.instruction.name
-    )
+    name = "InitConstValue" if isinstance(s, Fill) else s.instruction.name
     return f"{name}{f' ({event.part})' if event.part else ''}"
 
 
@@ -340,11 +314,10 @@ def _compare(result: Product | Copied, origins: Origins, program: Program, found
     buffer = program.buffers[name]
     at = offsets_in(buffer.layout)
     held = origins.read(origins.memories.places(name, at, buffer.element.bits))
-    wanted = (
-        _product(result, origins, at.shape)
-        if isinstance(result, Product)
-        else _copied(result, origins, program, at.shape)
-    )
+    if isinstance(result, Product):
+        wanted = _product(result, origins, at.shape)
+    else:
+        wanted = _copied(result, origins, program, at.shape)
     wrong = held != np.broadcast_to(wanted, held.shape)
     if wrong.any():
         coord = tuple(int(x[0]) for x in np.nonzero(wrong))
@@ -355,8 +328,7 @@ def _compare(result: Product | Copied, origins: Origins, program: Program, found
 
 
 def _product(p: Product, origins: Origins, sizes: tuple[int, ...]) -> npt.NDArray[Any]:
-    """Give what the elements of a product should hold; of those that are no part of the program what
-    they held before."""
+    """Give what the elements of a product should hold; of those of no part of the program what they held."""
     import numpy as np
 
     k = int(next(t for t in origins.tensors if t.name == p.a).column.max()) + 1
@@ -378,11 +350,8 @@ def _copied(c: Copied, origins: Origins, program: Program, sizes: tuple[int, ...
     buffer = program.buffers[c.src]
     valid = tuple(map(int, require_origin("a tensor", buffer.layout)))
     if any(have < wanted for have, wanted in zip(valid, sizes)):
-        raise RangeError(
-            f"{c.dst} of {sizes} elements as a copy of {c.src} of {valid}",
-            "as many elements",
-            "give the tile that is copied",
-        )
+        what = f"{c.dst} of {sizes} elements as a copy of {c.src} of {valid}"
+        raise RangeError(what, "as many elements", "give the tile that is copied")
     at = offsets_in(buffer.layout, sizes)
     t = next(t for t in origins.tensors if t.name == c.src)
     every: npt.NDArray[Any] = t.first + at * (buffer.element.bits // origins.memories.bits)

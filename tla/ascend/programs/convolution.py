@@ -131,11 +131,8 @@ class ConvolutionBlocks:
     def _own_flags(self) -> list[tuple[str, int]]:
         """The flags that say that a buffer may be filled."""
         found = [(event, i) for event in ("MTE1_MTE2", "M_MTE1") for i in range(2 * self.stages)]
-        return [
-            *found,
-            ("FIX_M", 0),
-            *([("MTE1_MTE2", 2 * self.stages), ("M_MTE1", 2 * self.stages)] if self.bias else []),
-        ]
+        more = [("MTE1_MTE2", 2 * self.stages), ("M_MTE1", 2 * self.stages)] if self.bias else []
+        return [*found, ("FIX_M", 0), *more]
 
     def _statements(self, blocks: tuple[ConvolutionBlock, ...]) -> Iterator[Any]:
         yield from (SetFlag(*flag) for flag in self._own_flags())
@@ -255,9 +252,8 @@ class ConvolutionBlocks:
     def _window(self, reaches: tuple[tuple[int, int, int, int], ...], points: int) -> tuple[tuple[Any, ...], Tensor]:
         (_, high, top, bottom), (_, wide, left, right) = reaches
         h, w = self.windows[1:]
-        window = Conv2d(
-            (h.kernel, w.kernel), (h.stride, w.stride), (h.dilation, w.dilation), (left, right, top, bottom)
-        )
+        steps = (h.stride, w.stride), (h.dilation, w.dilation)
+        window = Conv2d((h.kernel, w.kernel), *steps, (left, right, top, bottom))
         tag = zZ if "AtlasA" in self.arch.name else zN
         dst = tensor_at("L0A", tag.MakeLayout(self.element, points, h.kernel * w.kernel * C0))
         return self._move(self._image_in_l1(high, wide), dst, conv=window), dst
@@ -327,11 +323,8 @@ class ConvolutionBlocks:
         for name, array, wanted in zip(("images", "filters", "biases"), (x, w, bias), self._shapes()):
             given = None if array is None else numbers_of(name, array).shape
             if given != (wanted if name != "biases" or self.bias else None):
-                raise RangeError(
-                    f"{name} of the shape {given}",
-                    f"{wanted if name != 'biases' or self.bias else None}",
-                    "give such an array",
-                )
+                expected = f"{wanted if name != 'biases' or self.bias else None}"
+                raise RangeError(f"{name} of the shape {given}", expected, "give such an array")
         result: Any = None
         for program in self.programs:
             result = merged(result, execute_program(program, held(x, w, bias)).get("C"))
@@ -349,19 +342,14 @@ class ConvolutionBlocks:
         """
         images, (count, _, *kernel), _ = self._shapes()
         shape = f"{shown(images)} by {shown((count, *kernel))}"
-        remarks = [
-            f"{name}: C = A convolved with B{' + bias' * self.bias}, {shape} on {self.arch}, {len(self.table)} cores.",
-            "Made by tla from the statements that its check looks at.",
-        ]
+        what = f"C = A convolved with B{' + bias' * self.bias}, {shape} on {self.arch}, {len(self.table)} cores."
+        remarks = [f"{name}: {what}", "Made by tla from the statements that its check looks at."]
         return of_programs(self.programs, name, remarks)
 
     def _shapes(self) -> tuple[tuple[int, ...], ...]:
         d, h, w = self.windows
-        return (
-            (self.batch, self.channels, d.size, h.size, w.size),
-            (self.filters, self.channels, d.kernel, h.kernel, w.kernel),
-            (self.filters,),
-        )
+        filters = (self.filters, self.channels, d.kernel, h.kernel, w.kernel)
+        return (self.batch, self.channels, d.size, h.size, w.size), filters, (self.filters,)
 
 
 class _Box(NamedTuple):

@@ -15,8 +15,7 @@ C0 = 16
 
 
 class Window(NamedTuple):
-    """One axis of a convolution: the size of the image, of the window, its stride, its dilation, and the border
-    on both sides."""
+    """One axis of a convolution: the sizes of image and window, stride, dilation, and the border on both sides."""
 
     size: int
     kernel: int
@@ -30,8 +29,7 @@ class Window(NamedTuple):
         return (self.size + 2 * self.padding - self.dilation * (self.kernel - 1) - 1) // self.stride + 1
 
     def reach(self, first: int, count: int) -> tuple[int, int, int, int]:
-        """The part of the image that some places take: where it begins, its size, and the border before
-        and behind it."""
+        """The part of the image that some places take: its begin, its size, and the border before and behind it."""
         begin = first * self.stride - self.padding
         end = begin + (count - 1) * self.stride + self.dilation * (self.kernel - 1) + 1
         low, high = max(0, begin), min(self.size, end)
@@ -69,9 +67,8 @@ def definition(x: Any, w: Any, bias: Any, windows: Sequence[Window]) -> Any:
     out = np.zeros((x.shape[0], w.shape[0], *(a.places for a in windows)), np.int64)
     every = slice(None)
     for tap in np.ndindex(*(a.kernel for a in windows)):
-        ends = (
-            (t * a.dilation, t * a.dilation + (a.places - 1) * a.stride + 1, a.stride) for t, a in zip(tap, windows)
-        )
+        begins = ((a, t * a.dilation) for t, a in zip(tap, windows))
+        ends = ((begin, begin + (a.places - 1) * a.stride + 1, a.stride) for a, begin in begins)
         parts = tuple(slice(*x) for x in ends)
         here, there = (every, every, *parts), (every, every, *tap)
         out += np.einsum("ncdhw,oc->nodhw", x[here], w[there])

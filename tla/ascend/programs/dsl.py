@@ -29,25 +29,13 @@ from .statements import Assign, Multiply, Part, PipeBarrier, SetFlag, WaitFlag, 
 #: An element type -> its name in the DSL; a pipe -> its name there.
 TYPES = {"half": "Float16", "bf16": "BFloat16", "float": "Float32"}
 _PIPES = {"M": "CUBE"}
-#: A transfer -> the names of the tiles that it reads and writes, the view of the first, the buffer and stage
-#: of the second.
+#: A transfer -> the names of the tiles that it reads and writes, what the first is a view of, its sizes and coordinate,
+#: the buffer and stage of the second.
 _TILES = {
-    "A to L1": (
-        "fill_a",
-        "into_a",
-        "gm_a, tla.make_shape({m}, {k}), tla.make_coord(blockM, fillTile)",
-        "l1A",
-        "fillStage",
-    ),
-    "B to L1": (
-        "fill_b",
-        "into_b",
-        "gm_b, tla.make_shape({k}, {n}), tla.make_coord(fillTile, blockN)",
-        "l1B",
-        "fillStage",
-    ),
-    "A to L0": ("part_a", "l0_a", "l1_a, tla.make_shape({m}, {deep}), tla.make_coord(0, kPart)", "l0A", "l0AStage"),
-    "B to L0": ("part_b", "l0_b", "l1_b, tla.make_shape({deep}, {n}), tla.make_coord(kPart, 0)", "l0B", "l0BStage"),
+    "A to L1": ("fill_a", "into_a", "gm_a", "{m}, {k}", "blockM, fillTile", "l1A", "fillStage"),
+    "B to L1": ("fill_b", "into_b", "gm_b", "{k}, {n}", "fillTile, blockN", "l1B", "fillStage"),
+    "A to L0": ("part_a", "l0_a", "l1_a", "{m}, {deep}", "0, kPart", "l0A", "l0AStage"),
+    "B to L0": ("part_b", "l0_b", "l1_b", "{deep}, {n}", "kPart, 0", "l0B", "l0BStage"),
 }
 #: What is assigned of which the DSL's views know: the sizes of tiles.
 _CROPPED = ("shared", "task", "tileM", "tileN", "rowsM", "fillK", "partK")
@@ -88,9 +76,8 @@ def dsl(plan: Plan, swizzle: BlockSwizzle, proved: str, name: str) -> str:
 def _require_dsl(plan: Plan) -> None:
     """LeafTypeError for a block that the DSL's front end does not take."""
     others = [x.element for x in (plan.a, plan.b, plan.c) if x.element.name not in TYPES]
-    tags = [x.tag for x in (plan.a, plan.b) if x.tag not in (RowMajor, ColumnMajor)] + [plan.c.tag] * (
-        plan.c.tag is not RowMajor
-    )
+    tags = [x.tag for x in (plan.a, plan.b) if x.tag not in (RowMajor, ColumnMajor)]
+    tags += [plan.c.tag] * (plan.c.tag is not RowMajor)
     for wrong, what in (
         ("AtlasA" in plan.arch.name, f"for {plan.arch}"),
         (bool(others), f"of {others[0] if others else ''}"),
@@ -101,11 +88,8 @@ def _require_dsl(plan: Plan) -> None:
     ):
         if wrong:
             fix = "write text('ascendc'), which has every statement"
-            raise LeafTypeError(
-                f"a block {what} in CATLASS's DSL",
-                f"Ascend950, {', '.join(TYPES)}, RowMajor or ColumnMajor, no more",
-                fix,
-            )
+            expected = f"Ascend950, {', '.join(TYPES)}, RowMajor or ColumnMajor, no more"
+            raise LeafTypeError(f"a block {what} in CATLASS's DSL", expected, fix)
 
 
 class _Lines:
@@ -207,8 +191,9 @@ class _Lines:
             more = ", tla.params.CopyL0C2DstParams(unit_flag=0b11)" if self._plan.unit_flag else ""
             yield f"tla.copy(block_c, l0_c{more})"
             return
-        read, written, view, buffer, stage = _TILES[s.what]
-        yield f"{read} = tla.tile_view({view.format(**self._sizes)})"
+        read, written, whole, sizes, coord, buffer, stage = _TILES[s.what]
+        shape = sizes.format(**self._sizes)
+        yield f"{read} = tla.tile_view({whole}, tla.make_shape({shape}), tla.make_coord({coord}))"
         yield f"{written} = tla.make_tensor_like({self._pointer(buffer, stage)}, {read})"
         yield f"tla.copy({written}, {read})"
 

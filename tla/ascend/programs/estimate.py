@@ -70,9 +70,8 @@ class Rates:
     def __post_init__(self) -> None:
         for name, value in self.__dict__.items():
             if isinstance(value, bool) or not isinstance(value, int) or value < (0 if name.endswith("_start") else 1):
-                raise LeafTypeError(
-                    f"{name}={value!r:.40} of Rates", "a positive integer", f"leave out {name}=, or write {name}=64"
-                )
+                fix = f"leave out {name}=, or write {name}=64"
+                raise LeafTypeError(f"{name}={value!r:.40} of Rates", "a positive integer", fix)
 
     def moved(self, made: Iterable[TransferInstruction], dst: str) -> int:
         """The cycles of the instructions of one transfer that ends at a position."""
@@ -211,16 +210,13 @@ class _BySizes(Core):
 
 
 class _Pipes:
-    """The pipes of a core at one time: from which cycle on each is free, which flags are up since when, and what unit
-    flags hand over."""
+    """The pipes of a core: from which cycle on each is free, since when flags are up, and what unit flags hand over."""
 
     def __init__(self) -> None:
         self.free: dict[str, int] = dict.fromkeys(PIPES, 0)
         self.flags: dict[tuple[str, int], deque[int]] = {}
-        self.handed = {
-            "M": (0, 0),
-            "FIX": (0, 0),
-        }  # when the last Mmad and the last Fixpipe with a unit flag began and ended
+        # when the last Mmad and the last Fixpipe with a unit flag began and ended
+        self.handed = {"M": (0, 0), "FIX": (0, 0)}
 
     @property
     def end(self) -> int:
@@ -228,8 +224,7 @@ class _Pipes:
         return max(self.free.values())
 
     def flag(self, s: SetFlag | WaitFlag | PipeBarrier) -> None:
-        """Set a flag, once all that its pipe has before is done; or wait for one, which the loop has set before in the
-        order of issue."""
+        """Set a flag, once its pipe has done all before; or wait for one, set before in the order of issue."""
         if isinstance(s, PipeBarrier):
             if s.pipe == "ALL":
                 self.free.update(dict.fromkeys(PIPES, self.end))
@@ -246,9 +241,8 @@ class _Pipes:
         if unit:
             other, last = self.handed["FIX" if pipe == "M" else "M"]
             begin = max(begin, other)
-        end = max(
-            begin + cycles, last
-        )  # fractals are handed over one by one: neither begins before the other, nor ends
+        # fractals are handed over one by one: neither begins before the other, nor ends
+        end = max(begin + cycles, last)
         if unit == 3:
             self.handed[pipe] = begin, end
         self.free[pipe] = end
@@ -258,11 +252,8 @@ class _Pipes:
         """All of it but when: what two times have in common from which on the same follows."""
         end = self.end
         flags = sorted((key, *(t - end for t in up)) for key, up in self.flags.items())
-        return (
-            tuple(n - end for n in self.free.values() if n),
-            tuple(flags),
-            tuple(n - end for x in self.handed.values() for n in x if n),
-        )
+        handed = tuple(n - end for x in self.handed.values() for n in x if n)
+        return tuple(n - end for n in self.free.values() if n), tuple(flags), handed
 
     def later(self, cycles: int) -> None:
         """Make it later: of what has not been used yet nothing."""

@@ -127,10 +127,8 @@ def _of_line(line: str, state: _State, buffers: Mapping[str, Buffer]) -> list[An
     except TlaError:
         raise
     except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as why:
-        what = f"the line {line!r:.60}, in which {type(why).__name__}: {why}"
-        raise LeafTypeError(
-            what, "the fields and arguments of the call, as the stand-in prints them", "log it with the stand-in"
-        ) from None
+        what, fix = f"the line {line!r:.60}, in which {type(why).__name__}: {why}", "log it with the stand-in"
+        raise LeafTypeError(what, "the fields and arguments of the call, as the stand-in prints them", fix) from None
 
 
 def _record(line: str) -> dict[str, Any]:
@@ -139,9 +137,8 @@ def _record(line: str) -> dict[str, Any]:
     except (json.JSONDecodeError, RecursionError):
         found = None
     if not isinstance(found, dict) or not isinstance(found.get("call"), str):
-        raise LeafTypeError(
-            f"the line {line!r:.60}", "a call in JSON, as the stand-in prints it", "include stand_in.h before AscendC"
-        )
+        expected = "a call in JSON, as the stand-in prints it"
+        raise LeafTypeError(f"the line {line!r:.60}", expected, "include stand_in.h before AscendC")
     return found
 
 
@@ -171,29 +168,23 @@ def _statements(record: dict[str, Any], state: _State, buffers: Mapping[str, Buf
     elif name in _MOVES:
         yield _move(record, state, buffers)
     else:
-        raise LeafTypeError(
-            f"the call {name}",
-            "calls of AscendC that move, multiply or order",
-            "leave it out of the log, or check a part",
-        )
+        expected = "calls of AscendC that move, multiply or order"
+        raise LeafTypeError(f"the call {name}", expected, "leave it out of the log, or check a part")
 
 
 def _tensor(argument: Any) -> _Tensor:
     """A tensor of a log."""
     if not isinstance(argument, dict) or "address" not in argument:
-        raise LeafTypeError(
-            f"the argument {argument!r:.60}", "a tensor: its type, position and address", "log it with the stand-in"
-        )
+        expected = "a tensor: its type, position and address"
+        raise LeafTypeError(f"the argument {argument!r:.60}", expected, "log it with the stand-in")
     element = _ELEMENTS.get(str(argument["type"]).rpartition("::")[2])
     if element is None:
-        raise LeafTypeError(
-            f"the type {argument['type']!r:.40}", f"one of {', '.join(_ELEMENTS)}", "log a kernel of these types"
-        )
+        what = f"the type {argument['type']!r:.40}"
+        raise LeafTypeError(what, f"one of {', '.join(_ELEMENTS)}", "log a kernel of these types")
     position = int(argument["position"])
     if position not in _POSITIONS and position != -1:
-        raise LeafTypeError(
-            f"the position {position}", f"-1 for global memory, or one of {[*_POSITIONS]}", "log AscendC's TPosition"
-        )
+        expected = f"-1 for global memory, or one of {[*_POSITIONS]}"
+        raise LeafTypeError(f"the position {position}", expected, "log AscendC's TPosition")
     return _Tensor(_POSITIONS.get(position, "GM"), int(argument["address"]), element)
 
 
@@ -210,11 +201,8 @@ def _place(t: _Tensor, buffers: Mapping[str, Buffer], bits: int) -> tuple[str, i
     inside = [b for b in buffers.values() if b.position == "GM" and b.address <= t.address]
     if not inside:
         known = ", ".join(f"{b.name} at {b.address:#x}" for b in buffers.values() if b.position == "GM")
-        raise RangeError(
-            f"the address {t.address:#x} in global memory",
-            f"one in a tensor: {known}",
-            "give the tensor, with its address",
-        )
+        what = f"the address {t.address:#x} in global memory"
+        raise RangeError(what, f"one in a tensor: {known}", "give the tensor, with its address")
     b = max(inside, key=lambda b: b.address)
     return b.name, (t.address - b.address) * 8 // bits
 
@@ -222,9 +210,8 @@ def _place(t: _Tensor, buffers: Mapping[str, Buffer], bits: int) -> tuple[str, i
 def _fill(args: list[Any], buffers: Mapping[str, Buffer]) -> Fill:
     t = _tensor(args[0])
     if t.place not in FILLED or t.address % FILLED[t.place] or args[1].get("initValue"):
-        expected = "zeros in L1, L0A or L0B, from a whole block on: " + ", ".join(
-            f"{n} of {p}" for p, n in FILLED.items()
-        )
+        filled = ", ".join(f"{n} of {p}" for p, n in FILLED.items())
+        expected = f"zeros in L1, L0A or L0B, from a whole block on: {filled}"
         raise LeafTypeError(f"an InitConstValue at {t.place} {t.address}", expected, "check a part of the log")
     name, at = _place(t, buffers, t.element.bits)
     fields = {f: int(args[1][f]) for f in ("repeatTimes", "blockNum", "dstGap")}
@@ -250,12 +237,10 @@ def _move(record: dict[str, Any], state: _State, buffers: Mapping[str, Buffer]) 
     fields = next((x for x in rest if isinstance(x, dict)), None)
     kind = str(fields["struct"]).partition("<")[0].rpartition("::")[2] if fields else "count"
     if kind not in _READ:
-        raise LeafTypeError(
-            f"{record['call']} with {kind}", f"one of {', '.join(_READ)}", "log a kernel that moves with these"
-        )
-    name, parameters, form = _READ[kind](
-        fields if fields is not None else {"count": rest[0]}, state, record, (to, begin)
-    )
+        fix = "log a kernel that moves with these"
+        raise LeafTypeError(f"{record['call']} with {kind}", f"one of {', '.join(_READ)}", fix)
+    fields = {"count": rest[0]} if fields is None else fields
+    name, parameters, form = _READ[kind](fields, state, record, (to, begin))
     element = begin.element if to.place == "Bias" else to.element
     read, written = (32 if t.place in ("L0C", "Bias") else element.bits for t in (begin, to))
     (d, at), (s, start), beside = _place(to, buffers, written), _place(begin, buffers, read), ""
@@ -280,54 +265,40 @@ def _require_no_less(name: str, fields: Mapping[str, int]) -> None:
 
 def _require_halves(place: str, p: Mapping[str, int]) -> None:
     """LeafTypeError for a Fixpipe to two vector cores whose halves no manual has."""
-    if (
-        place != "UB"
-        or p["dualDstCtl"] not in (1, 2)
-        or p["mSize"] % 2 * (p["dualDstCtl"] == 1)
-        or p["nSize"] % 32 * (p["dualDstCtl"] == 2)
-    ):
+    odd = {1: p["mSize"] % 2, 2: p["nSize"] % 32}.get(p["dualDstCtl"], 1)
+    if place != "UB" or odd:
         what = f"a Fixpipe to {place} with dualDstCtl={p['dualDstCtl']} of {p['mSize']} by {p['nSize']}"
-        raise LeafTypeError(
-            what, "1 of an even mSize, or 2 of an nSize in whole 32, to UB", "log a kernel that moves so"
-        )
+        expected = "1 of an even mSize, or 2 of an nSize in whole 32, to UB"
+        raise LeafTypeError(what, expected, "log a kernel that moves so")
 
 
 _Ends = tuple[_Tensor, _Tensor]
-_Read = Callable[[Mapping[str, Any], _State, Mapping[str, Any], _Ends], tuple[str, dict[str, int], str]]
+_Fields = Mapping[str, Any]
+#: The name of the instruction, its parameters, and its form.
+_Told = tuple[str, dict[str, int], str]
+_Read = Callable[[_Fields, _State, Mapping[str, Any], _Ends], _Told]
 
 
 def _plain(name: str, form: str = "") -> _Read:
     """A struct whose fields are the instruction's."""
 
-    def read(
-        fields: Mapping[str, Any], state: _State, _record: Mapping[str, Any], _ends: _Ends
-    ) -> tuple[str, dict[str, int], str]:
-        return (
-            name,
-            {f: int(v) for f, v in fields.items() if f != "struct"},
-            form if state.wide or form != "wide" else "",
-        )
+    def read(fields: _Fields, state: _State, _record: Mapping[str, Any], _ends: _Ends) -> _Told:
+        told = {f: int(v) for f, v in fields.items() if f != "struct"}
+        return name, told, form if state.wide or form != "wide" else ""
 
     return read
 
 
-def _data_copy(
-    fields: Mapping[str, Any], state: _State, _record: Mapping[str, Any], ends: _Ends
-) -> tuple[str, dict[str, int], str]:
+def _data_copy(fields: _Fields, state: _State, _record: Mapping[str, Any], ends: _Ends) -> _Told:
     unit = {"Bias": 32 if state.wide else 64, "FixBuf": 64 if state.wide else 128}.get(ends[0].place, 32)
     if "count" in fields:
         length = -(-int(fields["count"]) * ends[1].element.bits // (8 * unit))
         fields = {"blockCount": 1, "blockLen": length, "srcStride": 0, "dstStride": 0}
-    return (
-        "DataCopy",
-        {f: int(fields[f]) for f in ("blockCount", "blockLen", "srcStride", "dstStride")},
-        "" if unit == 32 else str(unit),
-    )
+    told = {f: int(fields[f]) for f in ("blockCount", "blockLen", "srcStride", "dstStride")}
+    return "DataCopy", told, "" if unit == 32 else str(unit)
 
 
-def _data_copy_pad(
-    fields: Mapping[str, Any], _state: _State, record: Mapping[str, Any], ends: _Ends
-) -> tuple[str, dict[str, int], str]:
+def _data_copy_pad(fields: _Fields, _state: _State, record: Mapping[str, Any], ends: _Ends) -> _Told:
     found = {f: int(fields[f]) for f in ("blockCount", "blockLen", "srcStride", "dstStride")}
     if ends[0].place == "GM":
         return "DataCopyPad", found, "to GM"
@@ -335,9 +306,7 @@ def _data_copy_pad(
     return "DataCopyPad", {**found, **({"rightPadding": int(pad["rightPadding"])} if pad.get("isPad") else {})}, "to UB"
 
 
-def _load_3d(
-    fields: Mapping[str, Any], state: _State, record: Mapping[str, Any], _ends: _Ends
-) -> tuple[str, dict[str, int], str]:
+def _load_3d(fields: _Fields, state: _State, record: Mapping[str, Any], _ends: _Ends) -> _Told:
     found = {f: int(v) for f, v in fields.items() if f != "struct"}
     told = (x for x in record.get("types", []) if isinstance(x, dict) and "isSetFMatrix" in x)
     own = next(told, {"isSetFMatrix": found["l1H"] > 0})  # not spelled out: an image of no lines is none
@@ -355,9 +324,7 @@ def _of_one_row(found: dict[str, int], width: int) -> dict[str, int]:
     return {**{f: found[f] for f in kept}, "l1W": width, **starts}
 
 
-def _load_3d_pro(
-    fields: Mapping[str, Any], state: _State, _record: Mapping[str, Any], _ends: _Ends
-) -> tuple[str, dict[str, int], str]:
+def _load_3d_pro(fields: _Fields, state: _State, _record: Mapping[str, Any], _ends: _Ends) -> _Told:
     """LoadData3DParamsV2Pro, whose numbers are 16 bits each of one; of a window of one place, as all of CATLASS's."""
     if int(fields["filterConfig"]) != _ONE_PLACE or state.matrix.get("l1H") != 1:
         what = f"LoadData3DParamsV2Pro with filterConfig = {int(fields['filterConfig']):#x} of an image {dict(state.matrix)}"
@@ -370,22 +337,10 @@ def _load_3d_pro(
 
 
 def _fixpipe(name: str) -> _Read:
-    def read(
-        fields: Mapping[str, Any], state: _State, record: Mapping[str, Any], ends: _Ends
-    ) -> tuple[str, dict[str, int], str]:
+    def read(fields: _Fields, state: _State, record: Mapping[str, Any], ends: _Ends) -> _Told:
         config = next((x for x in record.get("types", []) if isinstance(x, dict) and "format" in x), {"format": 1})
-        names = (
-            "nSize",
-            "mSize",
-            "srcStride",
-            "dstStride",
-            "unitFlag",
-            "ndNum",
-            "srcNdStride",
-            "dstNdStride",
-            "dualDstCtl",
-            "subBlockId",
-        )
+        names = ["nSize", "mSize", "srcStride", "dstStride", "unitFlag"]
+        names += ["ndNum", "srcNdStride", "dstNdStride", "dualDstCtl", "subBlockId"]
         found = {f: int(fields[f]) for f in names if f in fields}
         split = int(fields.get("isChannelSplit", fields.get("channelSplit", 0)))
         if name == "DataCopyCO12Dst":

@@ -115,11 +115,8 @@ def block(
     factor = int(leaf(splitkFactor))
     if factor > 1 and (bias or out.element != total or open_):
         what = "biases" if bias else "sizes that are names" if open_ else f"C of {out.element}"
-        raise LeafTypeError(
-            f"splitkFactor={factor} with {what}",
-            f"c={total}, and no biases: slices are added in C",
-            "add them afterwards",
-        )
+        expected = f"c={total}, and no biases: slices are added in C"
+        raise LeafTypeError(f"splitkFactor={factor} with {what}", expected, "add them afterwards")
     tiling = Tiling(tiles, inner, _stages(stages, unit_flag, bias, split))
     if open_:
         plan = Plan(arch, left, right, out, total, bias, tiling, adds=False, **options)
@@ -134,9 +131,8 @@ def block(
         require_split(split, arch, (out.element, out.tag), total, adds)
         widths = {b.extents[1] for blocks in schedule.table for b in blocks if min(b.extents) > 0}
         require_whole_halves(split, unit_flag, widths)
-    plan = Plan(
-        arch, left, right, out, total, bias, tiling, adds=adds, padded=tuple(x.name for x in matrices), **options
-    )
+    padded = tuple(x.name for x in matrices)
+    plan = Plan(arch, left, right, out, total, bias, tiling, adds=adds, padded=padded, **options)
     _ = plan.buffers
     return MatmulBlock(sizes, plan, schedule, paddings_of(arch, matrices, schedule.cores) if matrices else None)
 
@@ -157,8 +153,7 @@ def _padded(given: Any, a: Operand, b: Operand, options: Mapping[str, Any]) -> t
 
 
 def _require_ways(given: dict[str, object], open_: bool) -> None:
-    """LeafTypeError for what is neither True nor False, and for what asks for sizes that are numbers; open_: whether one
-    is a name."""
+    """LeafTypeError for what is neither True nor False, and for what asks for known sizes; open_: one is not."""
     for name, wanted in given.items():
         if not isinstance(wanted, bool):
             fix = "give scales to execute" if name == "scales" else "write sparse=True"
@@ -186,9 +181,8 @@ def _any_sizes(given: object) -> tuple[Any, Any, Any] | None:
         raise RangeError(f"the problem {shown((m, n, k))}", "sizes of 1 or more", "leave out what is empty")
     for x in names:
         if not isinstance(x, SymInt) or str(x) not in {str(s) for s in x.symbols}:
-            raise LeafTypeError(
-                f"the problem of a block: the size {x}", "a number, or the name of a size", 'write dim("M")'
-            )
+            what = f"the problem of a block: the size {x}"
+            raise LeafTypeError(what, "a number, or the name of a size", 'write dim("M")')
         if str(x) in NAMES:
             raise RangeError(f"a size named {x}", f"a name other than {', '.join(NAMES)}", 'write dim("M")')
     return (m, n, k) if names else None
@@ -197,10 +191,8 @@ def _any_sizes(given: object) -> tuple[Any, Any, Any] | None:
 def _require_tiles(l1: tuple[int, int, int], l0: tuple[int, int, int], unit: int) -> None:
     """RangeError for tiles that do not go together, or that a transpose would not move in whole squares."""
     if l1[:2] != l0[:2] or min(*l1, *l0) < 1 or l1[2] % l0[2]:
-        expected = "the same m and n, and in L1 a k that is a multiple"
-        raise RangeError(
-            f"tiles of {shown(l1)} in L1 and {shown(l0)} in L0", expected, f"write l0=({l1[0]}, {l1[1]}, {l1[2]})"
-        )
+        what, fix = f"tiles of {shown(l1)} in L1 and {shown(l0)} in L0", f"write l0=({l1[0]}, {l1[1]}, {l1[2]})"
+        raise RangeError(what, "the same m and n, and in L1 a k that is a multiple", fix)
     if any(n % unit for n in (*l1, *l0)):
         near = shown(tuple(-(-n // unit) * unit for n in l1))
         raise RangeError(f"tiles of {shown(l1)} and {shown(l0)}", f"multiples of {unit}", f"take {near} in L1")
@@ -211,49 +203,39 @@ def _operand(name: str, given: Any, shape: tuple[Any, Any], open_: bool) -> Oper
     element, how = given if isinstance(given, tuple) and len(given) == 2 else (given, RowMajor)
     element = as_element(element)
     if isinstance(how, Layout) and open_:
-        raise LeafTypeError(
-            f"{name} with a layout, of sizes that are names",
-            "a tag: the program is for all sizes",
-            f"write {name}=(half, RowMajor)",
-        )
+        what = f"{name} with a layout, of sizes that are names"
+        raise LeafTypeError(what, "a tag: the program is for all sizes", f"write {name}=(half, RowMajor)")
     if isinstance(how, Layout):
         found = recognize(how, element)
         tag, layout = (found.tag if found else None), how
         if tuple(map(int, require_origin("a matrix", layout))) != shape:
-            raise RangeError(
-                f"{name} of {shown(layout.origin_shape)}", f"{shown(shape)}", "make the layout with these sizes"
-            )
+            what = f"{name} of {shown(layout.origin_shape)}"
+            raise RangeError(what, f"{shown(shape)}", "make the layout with these sizes")
     elif isinstance(how, Tag):
         tag, layout = how, how.MakeLayout(element, *shape)
     else:
-        raise LeafTypeError(
-            f"{name}={given!r:.60}", "an element type, (type, tag) or (type, layout)", f"write {name}=(half, RowMajor)"
-        )
+        expected = "an element type, (type, tag) or (type, layout)"
+        raise LeafTypeError(f"{name}={given!r:.60}", expected, f"write {name}=(half, RowMajor)")
     wanted = (RowMajor, zN) if name == "c" else (*L1_TAGS,)
     if tag is None or tag not in wanted:
-        raise LeafTypeError(
-            f"{name} of the tag {tag}", f"one of {', '.join(map(str, wanted))}", f"write {name}=({element}, RowMajor)"
-        )
+        fix = f"write {name}=({element}, RowMajor)"
+        raise LeafTypeError(f"{name} of the tag {tag}", f"one of {', '.join(map(str, wanted))}", fix)
     return Operand(element, tag, layout)
 
 
 def _stages(given: Any, unit_flag: bool, bias: bool, split: str | None) -> dict[str, int]:
     """The stages of each memory; RangeError where there are more than there are events."""
     there = STAGES if split is None else {**STAGES, "UB": 1}
-    told = (
-        {**there, **given}
-        if isinstance(given, Mapping)
-        else {**there, **dict.fromkeys(("L1", "L0A", "L0B"), int(leaf(given)))}
-    )
+    own = given if isinstance(given, Mapping) else dict.fromkeys(("L1", "L0A", "L0B"), int(leaf(given)))
+    told = {**there, **own}
     if unknown := sorted({*told} - {*there}):
         raise LeafTypeError(f"stages of {unknown[0]}", f"of {', '.join(there)}", 'write stages={"L1": 2}')
     found = {name: int(leaf(n)) for name, n in told.items()}
     if min(found.values()) < 1 or (unit_flag and found["L0C"] != 1):
         raise RangeError(f"the stages {found}", "1 or more, and one of L0C with unit_flag", "write stages=2")
     if max(2 * found["L1"], found["L0A"] + found["L0B"]) + bias > 8:
-        raise RangeError(
-            f"the stages {found}", "at most 8 events of A and B in L1, and in L0, 7 with biases", "take fewer stages"
-        )
+        expected = "at most 8 events of A and B in L1, and in L0, 7 with biases"
+        raise RangeError(f"the stages {found}", expected, "take fewer stages")
     if found.get("UB", 1) > MOST_UB:
         what = f"{found['UB']} stages of UB"
         raise RangeError(what, f"at most {MOST_UB}: the ids of flags between cores", 'write stages={"UB": 2}')

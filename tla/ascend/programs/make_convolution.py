@@ -55,9 +55,8 @@ def conv_block(
     if element not in (types.half, types.bf16):
         raise LeafTypeError(f"a convolution of {element}", "half or bf16", "write element=half")
     if swizzle.name != "Conv2dIdentityBlockSwizzle":
-        raise LeafTypeError(
-            f"a convolution dealt by {swizzle.name}", "boxes: Conv2dIdentityBlockSwizzle", "leave out swizzle="
-        )
+        what = f"a convolution dealt by {swizzle.name}"
+        raise LeafTypeError(what, "boxes: Conv2dIdentityBlockSwizzle", "leave out swizzle=")
     batch, channels, *sizes = _whole("images", images, 5)
     count, *kernel = _whole("filters", filters, 4)
     ho, wo, cout = _whole("tile", tile, 3)
@@ -68,11 +67,8 @@ def conv_block(
     for axis, x in zip(("depth", "height", "width"), windows):
         if x.places < 1 or (x.padding > x.dilation * (x.kernel - 1) and axis != "depth"):
             what = f"a window of {x.kernel} along the {axis} of {x.size}, with padding={x.padding}"
-            raise RangeError(
-                what,
-                "windows that each have a part of the image",
-                f"take a padding of at most {x.dilation * (x.kernel - 1)}, and a larger image",
-            )
+            fix = f"take a padding of at most {x.dilation * (x.kernel - 1)}, and a larger image"
+            raise RangeError(what, "windows that each have a part of the image", fix)
     (stage_count,) = _whole("stages", (stages,), 1)
     if 2 * stage_count + bool(bias) > 8:
         raise RangeError(f"{stage_count} stages", "at most 8 events, with biases 7", "write stages=2")
@@ -90,14 +86,10 @@ def conv_block(
 def _whole(name: str, given: Any, count: int, least: int = 1) -> tuple[int, ...]:
     """So many integers."""
     if not isinstance(given, tuple) or len(given) != count or not all(map(is_int, given)):
-        raise LeafTypeError(
-            f"{name}={shown(given) if isinstance(given, tuple) else given!r:.60}",
-            f"{count} integers",
-            f"write {name}=({', '.join('1' * count)})",
-        )
+        what = f"{name}={shown(given) if isinstance(given, tuple) else given!r:.60}"
+        raise LeafTypeError(what, f"{count} integers", f"write {name}=({', '.join('1' * count)})")
     found = tuple(int(leaf(n)) for n in given)
     if min(found) < least:
-        raise RangeError(
-            f"{name}={shown(found)}", f"{least} or more", f"write {name}={shown(tuple(max(n, least) for n in found))}"
-        )
+        fix = f"write {name}={shown(tuple(max(n, least) for n in found))}"
+        raise RangeError(f"{name}={shown(found)}", f"{least} or more", fix)
     return found

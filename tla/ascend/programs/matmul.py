@@ -90,8 +90,7 @@ class MatmulBlock:
 
     @property
     def buffers(self) -> Mapping[str, Buffer]:
-        """The buffers of the core by name, with their addresses [bytes]: each stage is one. Of paddings those in UB
-        too."""
+        """The buffers of the core by name, with their addresses [bytes]: one a stage; of paddings those in UB too."""
         return self.plan.buffers if self.paddings is None else {**self.plan.buffers, **self.paddings.buffers}
 
     @functools.cached_property
@@ -281,15 +280,13 @@ def executed(
     beside: Mapping[str, Any] = {},
     before: Any = None,
 ) -> Any:
-    """Execute the programs of the cores of a block, each with the sizes of its names; return C. Raises what
-    MatmulBlock.execute raises."""
+    """Execute the programs of a block's cores, each with its sizes; return C. Raises what MatmulBlock.execute does."""
     import numpy as np
 
     if (bias is not None) != block.plan.bias:
         given = "biases for a block without them" if bias is not None else "no biases for a block with them"
-        raise RangeError(
-            given, f"bias={'None' if bias is not None else f'an array of {block.problem[1]}'}", "make the block so"
-        )
+        expected = f"bias={'None' if bias is not None else f'an array of {block.problem[1]}'}"
+        raise RangeError(given, expected, "make the block so")
     if before is not None and not block.plan.adds:
         raise RangeError("before= of a block that writes whole sums", "None", "leave it out")
     held = {"A": a, "B": b, **({"bias": bias} if bias is not None else {}), **beside}
@@ -300,9 +297,8 @@ def executed(
         result = merged(None if block.plan.adds else result, done.get("C"))
     dtype = dtype_of(block.plan.c.element)
     if dtype.kind in "iu" and np.isnan(result).any():
-        raise RangeError(
-            f"{int(np.isnan(result).sum())} elements of C that nothing has written", "all", "check() says why"
-        )
+        what = f"{int(np.isnan(result).sum())} elements of C that nothing has written"
+        raise RangeError(what, "all", "check() says why")
     return rounded(np.asarray(result), dtype)
 
 

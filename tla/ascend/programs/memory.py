@@ -84,8 +84,7 @@ class Memories:
         return 32 if self.program.buffers[name].position in ("L0C", "Bias") else element.bits
 
     def places(self, name: str, offsets: Any, bits: int) -> Places:
-        """The elements at these offsets behind the beginning of a buffer; RangeError where one lies outside
-        of its memory."""
+        """The elements at these offsets behind the beginning of a buffer; RangeError for one outside of its memory."""
         buffer = self.program.buffers[name]
         address = 0 if buffer.position == "GM" else buffer.address
         return self.inside(self.memory_of(name), offsets, bits, address)
@@ -241,9 +240,8 @@ def mmad_offsets(s: Multiply, memories: Memories) -> tuple[Places, Places, Place
     i, arch = s.instruction, memories.program.arch
     total, left, right = i.elements
     found = []
-    for name, at, layout, bits in zip(
-        (s.a, s.b, s.dst), (i.a, i.b, i.dst), i.operands(arch), (left.bits, right.bits, total.bits)
-    ):
+    names, places, widths = (s.a, s.b, s.dst), (i.a, i.b, i.dst), (left.bits, right.bits, total.bits)
+    for name, at, layout, bits in zip(names, places, i.operands(arch), widths):
         sizes = [int(size(mode)) for mode in modes_of(layout.shape)]
         found.append(memories.places(name, at + offsets_in(layout, sizes), bits))
     n = int(i.parameters["n"])
@@ -336,8 +334,7 @@ class Ledger:
         self._events: dict[tuple[str, int], Event] = {}
 
     def touch(self, begun: Begun, reach: Reach) -> list[Touched]:
-        """Note what an event touches. Returns what it meets there that is not known to be done, the latest
-        of each pipe."""
+        """Note what an event touches. Returns what it meets there that may not be done, the latest of each pipe."""
         found = [t for places in reach.reads for t in self._met(begun, places, writes=False)]
         found += [t for places in reach.writes for t in self._met(begun, places, writes=True)]
         self._events[begun.event.pipe, begun.turn] = begun.event

@@ -150,10 +150,8 @@ class MmadInstruction:
 
     def __str__(self) -> str:
         more = "" if self.bias is None else f", bias={self.bias}"
-        return (
-            f"{self.name}(c={self.dst}, a={self.a}, b={self.b}{more}, "
-            f"{', '.join(f'{k}={v}' for k, v in self.parameters.items())})"
-        )
+        fields = ", ".join(f"{k}={v}" for k, v in self.parameters.items())
+        return f"{self.name}(c={self.dst}, a={self.a}, b={self.b}{more}, {fields})"
 
 
 def accumulator_of(a: Element, b: Element, arch: Architecture) -> Element:
@@ -162,9 +160,8 @@ def accumulator_of(a: Element, b: Element, arch: Architecture) -> Element:
     found = table.get((a.name, b.name))
     if found is None:
         pairs = ", ".join(f"{x} by {y}" for x, y in table)
-        raise LeafTypeError(
-            f"a Mmad of {a} by {b} on {arch}", pairs, "name the types: element=half, or element=(fp8_e4m3, fp8_e5m2)"
-        )
+        fix = "name the types: element=half, or element=(fp8_e4m3, fp8_e5m2)"
+        raise LeafTypeError(f"a Mmad of {a} by {b} on {arch}", pairs, fix)
     return found
 
 
@@ -233,18 +230,12 @@ def mmad(
     made = MmadInstruction(sides[2].at, sides[0].at, sides[1].at, bias_at, fields, (total, left, right), scaled, sparse)
     if left == types.float and arch.name in _A2 and not _same(made.operands(arch).a, sides[0], (m, k)):
         made = MmadInstruction(made.dst, made.a, made.b, made.bias, {**fields, "kDirectionAlign": 1}, made.elements)
-    for layout, side, place, extents in zip(
-        made.operands(arch), sides, ("L0A", "L0B", "L0C"), ((m, k), (k // 2 if sparse else k, n), (m, n))
-    ):
+    shapes = (m, k), (k // 2 if sparse else k, n), (m, n)
+    for layout, side, place, extents in zip(made.operands(arch), sides, ("L0A", "L0B", "L0C"), shapes):
         if not _same(layout, side, extents):
-            what = (
-                f"Mmad reads {shown(side.layout)} at {place}"
-                if place != "L0C"
-                else f"Mmad writes {shown(side.layout)} at L0C"
-            )
-            raise Unproven(
-                what, f"{shown(layout)}: blocks for {shown(extents)}, and no more", _advice(place, left, arch, extents)
-            )
+            what = f"Mmad {'writes' if place == 'L0C' else 'reads'} {shown(side.layout)} at {place}"
+            expected = f"{shown(layout)}: blocks for {shown(extents)}, and no more"
+            raise Unproven(what, expected, _advice(place, left, arch, extents))
     return made
 
 
@@ -252,11 +243,8 @@ def _require_position(t: object, place: str) -> None:
     found = position_of(t.position) if isinstance(t, Tensor) else None
     if found != place:
         what = f"a tensor at {found}" if isinstance(t, Tensor) else f"a {type(t).__name__}"
-        raise LeafTypeError(
-            f"mmad of {what}",
-            f"one at {place}: a at L0A, b at L0B, c at L0C, biases at Bias",
-            f"give a tensor at {place}",
-        )
+        expected = f"one at {place}: a at L0A, b at L0B, c at L0C, biases at Bias"
+        raise LeafTypeError(f"mmad of {what}", expected, f"give a tensor at {place}")
 
 
 def _elements(a: Tensor, b: Tensor, given: Any) -> tuple[Element, Element]:
@@ -284,17 +272,11 @@ def _require_aligned(place: str, side: Side) -> None:
 def _sizes(a: Side, b: Side, c: Side, sparse: bool) -> tuple[Any, Any, Any]:
     """m, n and k: what is valid of c, and of a along k."""
     (m, n), k = c.valid, a.valid[1]
-    for name, have, wanted in (
-        ("rows of a", a.valid[0], m),
-        ("columns of b", b.valid[1], n),
-        ("rows of b", b.valid[0], k // 2 if sparse else k),
-    ):
+    pairs = (a.valid[0], m), (b.valid[1], n), (b.valid[0], k // 2 if sparse else k)
+    for name, (have, wanted) in zip(("rows of a", "columns of b", "rows of b"), pairs):
         if not require("<=", wanted, have, lambda name=name: f"mmad: as many {name} as are multiplied"):  # type: ignore[misc]
-            raise RangeError(
-                f"mmad of {shown(a.valid)} by {shown(b.valid)} into {shown(c.valid)}",
-                f"{wanted} {name}",
-                "take tiles that agree",
-            )
+            what = f"mmad of {shown(a.valid)} by {shown(b.valid)} into {shown(c.valid)}"
+            raise RangeError(what, f"{wanted} {name}", "take tiles that agree")
     return m, n, k
 
 
@@ -312,18 +294,14 @@ def require_sparse(kinds: tuple[Element, Element], arch: Architecture, k: Any, b
 
 
 def _require_scaled(a: Element, b: Element, arch: Architecture, k: Any, scaled: bool) -> None:
-    """LeafTypeError where types have no scales, or none but scaled products; RangeError for a k that is cut inside of a
-    pair of scales."""
+    """LeafTypeError where types have no scales, or only scaled products; RangeError for a k that cuts a pair."""
     names = {a.name, b.name}
     if scaled and not (names <= MX_TYPES and arch.name not in _A2):
         what = f"a scaled Mmad of {a} by {b} on {arch}"
         raise LeafTypeError(what, f"{', '.join(sorted(MX_TYPES))} on Ascend950", "leave out the scales")
     if not scaled and any(name.startswith("fp4") for name in names):
-        raise LeafTypeError(
-            f"a Mmad of {a} by {b} without scales",
-            "scales beside L0A and L0B",
-            "write scaled=True; of a block scales=True",
-        )
+        fix = "write scaled=True; of a block scales=True"
+        raise LeafTypeError(f"a Mmad of {a} by {b} without scales", "scales beside L0A and L0B", fix)
     if scaled and not require("divides", MX_PAIR, k, lambda: "a scaled Mmad: k in whole pairs of scales"):
         fix = f"fill up to {ceil_div(k, MX_PAIR) * MX_PAIR} with zeros"
         raise RangeError(f"a scaled Mmad of k = {k}", f"a multiple of {MX_PAIR}: whole pairs of scales", fix)
@@ -332,9 +310,8 @@ def _require_scaled(a: Element, b: Element, arch: Architecture, k: Any, scaled: 
 def _fields(m: int, n: int, k: int, arch: Architecture, init: bool, unit_flag: int, vector: bool) -> dict[str, Any]:
     """The fields of MmadParams."""
     if unit_flag not in (0, 2, 3):
-        raise RangeError(
-            f"mmad with unit_flag={unit_flag}", "0, 2 or 3", "use 2, and 3 in the last Mmad of an accumulator"
-        )
+        fix = "use 2, and 3 in the last Mmad of an accumulator"
+        raise RangeError(f"mmad with unit_flag={unit_flag}", "0, 2 or 3", fix)
     if vector:
         if not require("<=", m, 1, lambda: "mmad of a vector"):
             raise RangeError(f"mmad of a vector with {m} rows", "one row", "leave out vector=True")

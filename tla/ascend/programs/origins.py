@@ -44,19 +44,15 @@ class Term(NamedTuple):
     end: int = 0
 
     def __str__(self) -> str:
-        return (
-            f"{self.a}[:, {self.begin}:{self.end}] @ {self.b}[{self.begin}:{self.end}, :]"
-            if self.b is not None
-            else self.a
-        )
+        k = f"{self.begin}:{self.end}"
+        return self.a if self.b is None else f"{self.a}[:, {k}] @ {self.b}[{k}, :]"
 
 
 Sum = tuple[Term, ...]
 
 
 class Tensor2(NamedTuple):
-    """A tensor of global memory: where its cells begin among all, which are valid, and the row and the column of
-    elements' first cells."""
+    """A tensor of global memory: where its cells begin, which are valid, the first of each row and column."""
 
     name: str
     first: int
@@ -160,9 +156,8 @@ class Origins(Machine):
             begin = self._beginning(s, c, bias, (m, n), rows, columns)
             sums = self._plus(begin, terms)
             good = (rows[:, None] >= 0) & (columns[None, :] >= 0) & (sums >= 0)
-            out[:m, :n] = np.where(
-                good, _SUM | sums << 2 * _BITS | np.maximum(rows, 0)[:, None] << _BITS | np.maximum(columns, 0), GARBAGE
-            )
+            coordinates = np.maximum(rows, 0)[:, None] << _BITS | np.maximum(columns, 0)
+            out[:m, :n] = np.where(good, _SUM | sums << 2 * _BITS | coordinates, GARBAGE)
         self.write(c, out)
 
     def _lines(self, held: npt.NDArray[Any], along: int) -> tuple[Any, tuple[str, Any] | None]:

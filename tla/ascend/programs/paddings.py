@@ -70,9 +70,8 @@ class Padded(NamedTuple):
         high, wide = self.sizes
         if x.tag in (zN, nZ):
             return tensor_at("GM", zN.MakeLayout(x.element, high, _up(wide, int(x.element.C0))))
-        return tensor_at(
-            "GM", RowMajor.MakeLayout(x.element, high, wide, ld=int(x.layout.stride[1 if self.turned else 0]))
-        )
+        step = int(x.layout.stride[1 if self.turned else 0])
+        return tensor_at("GM", RowMajor.MakeLayout(x.element, high, wide, ld=step))
 
     def tiles(self, room: int, core: int, count: int) -> Iterator[Box]:
         """The tiles of a vector core, as rows: of PADDING_ND whole rows where they fit, its share one behind the other;
@@ -131,8 +130,7 @@ class Paddings:
 
     @functools.cached_property
     def buffers(self) -> dict[str, Buffer]:
-        """The buffers of UB: two tiles, of PADDING_NZ each with the blocks that it becomes; those of one matrix are
-        reused for the next."""
+        """The buffers of UB: two tiles, of PADDING_NZ with the blocks that each becomes; each matrix reuses them."""
         found = {}
         for x in self.matrices:
             size, sides = self.room[x.way], ("In", "Out") if x.way == "PADDING_NZ" else ("In",)
@@ -146,9 +144,8 @@ class Paddings:
     def programs(self) -> tuple[Program, ...]:
         """The program of each vector core."""
         every, moves = {**self.tensors, **self.buffers}, once(self._moves)
-        bodies = (
-            tuple(s for x in self.matrices for s in self._statements(x, core, moves)) for core in range(self.count)
-        )
+        cores = range(self.count)
+        bodies = (tuple(s for x in self.matrices for s in self._statements(x, core, moves)) for core in cores)
         return tuple(Program(self.arch, every, body) for body in bodies)
 
     def _statements(self, x: Padded, core: int, moves: Any) -> Iterator[Any]:
@@ -213,9 +210,8 @@ class Paddings:
 
 def paddings_of(arch: Architecture, matrices: Sequence[Padded], cores: int, room: Mapping[str, int] = WAYS) -> Paddings:
     """Make the work of the vector cores beside so many cores; room: the bytes of a tile by its way."""
-    tensors = [
-        in_gm(name, o.element, o.layout) for x in matrices for name, o in ((x.name, x.before), (f"W{x.name}", x.after))
-    ]
+    sides = (side for x in matrices for side in ((x.name, x.before), (f"W{x.name}", x.after)))
+    tensors = [in_gm(name, o.element, o.layout) for name, o in sides]
     made = Paddings(arch, tuple(matrices), {b.name: b for b in tensors}, BESIDE * cores, room)
     _ = made.programs
     return made

@@ -120,9 +120,8 @@ def plan(problem: Any, arch: Any = AtlasA2, *, cores: Any = None, rates: Any = N
     """
     for name in ("l1", "l0", "stages", "swizzle", "splitkFactor"):
         if name in more:
-            raise LeafTypeError(
-                f"plan with {name}=", "what is not chosen", f"leave out {name}=, or write block(..., {name}=...)"
-            )
+            fix = f"leave out {name}=, or write block(..., {name}=...)"
+            raise LeafTypeError(f"plan with {name}=", "what is not chosen", fix)
     for name in ("scales", "sparse", "split", "padding"):
         if more.get(name):
             what, fix = f"plan with {name}=", f"leave out {name}=, or write block(..., {name}=...)"
@@ -143,13 +142,11 @@ class _Space:
         self._swizzles: dict[tuple[int, int], tuple[int, int]] = {}
 
     def best(self) -> Planned:
-        """The tiling with the fewest cycles: predicted in the order of what they take at least, up to where none
-        can be better."""
+        """The tiling with the fewest cycles: predicted in the order of their least, up to where none can be better."""
         found: list[Tried] = []
         chosen, least = None, math.inf
-        for bound, l1, l0, stages in sorted(
-            self._tilings(), key=lambda t: (t[0], -t[2][2])
-        ):  # of equal ones with fewer instructions
+        # of equal ones with fewer instructions
+        for bound, l1, l0, stages in sorted(self._tilings(), key=lambda t: (t[0], -t[2][2])):
             if bound > least:
                 found.append(Tried(l1, l0, stages, None, bound, False))
                 continue
@@ -210,14 +207,12 @@ class _Space:
 
     def _kinds(self, l1: tuple[int, int, int]) -> list[tuple[int, int, int]]:
         """The m and n of blocks, and how many have them."""
-        rows, columns = (
-            {t: size // t, **({size % t: 1} if size % t else {})} for size, t in zip(self.sizes[:2], l1[:2])
-        )
+        sides = zip(self.sizes[:2], l1[:2])
+        rows, columns = ({t: size // t, **({size % t: 1} if size % t else {})} for size, t in sides)
         return [(m, n, i * j) for (m, i), (n, j) in itertools.product(rows.items(), columns.items()) if i * j]
 
     def _cheapest(self, cost: Callable[[int, int], int], kinds: list[tuple[int, int, int]], share: int) -> int:
-        """The cycles of as many blocks as a share has, the cheapest; or of all blocks, shared out evenly, if
-        these are more."""
+        """The cycles of as many blocks as a share has, the cheapest; or of all, shared out evenly, if more."""
         priced = sorted((cost(m, n), count) for m, n, count in kinds)
         even, total = sum(c * count for c, count in priced) // self.count, 0
         for c, count in priced:
@@ -286,9 +281,8 @@ class _Costs:
         """The cycles after the last tile has come: of it all products, and what FIX stores."""
         if self.plan.unit_flag:
             return 0
-        products = (
-            -(-m // 16) * -(-n // 16) * self.ends[2] * (self.rates.words if self.plan.a.element.bits == 32 else 1)
-        )
+        each = self.rates.words if self.plan.a.element.bits == 32 else 1
+        products = -(-m // 16) * -(-n // 16) * self.ends[2] * each
         return products + self.store(m, n)
 
     def store(self, m: int, n: int) -> int:
@@ -297,8 +291,7 @@ class _Costs:
 
 
 def _least_packages(x: Operand, rows: int, columns: int) -> int:
-    """The packages of a tile of a matrix at least: of its rows, or its columns, one by one where they do not
-    lie side by side."""
+    """The packages of a tile of a matrix at least: of rows, or columns, one by one where not side by side."""
     high, wide = (int(n) for n in require_origin("a matrix", x.layout))
     if x.tag is RowMajor and columns < wide:
         return packages(rows, columns * x.element.bits // 8)

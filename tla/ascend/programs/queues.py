@@ -39,8 +39,7 @@ class Trouble(NamedTuple):
 
 
 class _Flag:
-    """One event and id: the sets that are not waited for yet, how many sets and waits there were, and the turn
-    of the last wait."""
+    """One event and id: the sets that are not waited for yet, the counts of sets and waits, the last wait's turn."""
 
     def __init__(self) -> None:
         self.up: deque[tuple[Clock, Event]] = deque()
@@ -146,9 +145,8 @@ class Queues:
         if isinstance(s, SetFlag):
             flag = self._flags.setdefault((s.event, s.id), _Flag())
             if flag.waited < flag.set or begun.done.get(ends_of(s.event)[1], 0) < flag.turn:
-                self.early.append(
-                    Trouble("early", f"{_text(event)} may come before the one before it is waited for", event)
-                )
+                what = f"{_text(event)} may come before the one before it is waited for"
+                self.early.append(Trouble("early", what, event))
             flag.set += 1
             most = 15 if "AIV" in s.event else 7
             if not 0 <= s.id <= most:

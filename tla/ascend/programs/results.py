@@ -146,16 +146,10 @@ class Report:
         counted = ", ".join(f"{n} {what}" for what, n in self.counts.items())
         told = [str(f) for f in self.findings[:MOST_FINDINGS]]
         more = [f"and {len(self.findings) - MOST_FINDINGS} more"] if len(self.findings) > MOST_FINDINGS else []
-        return "\n".join(
-            [
-                f"{'holds' if self.holds else 'does not hold'}: {counted}",
-                *told,
-                *more,
-                *(f"proved: {what}" for what in self.proved),
-                *(f"where {c}" for c in self.conditions),
-                *(f"note: {n.what}" for n in self.notes),
-            ]
-        )
+        rows = [f"{'holds' if self.holds else 'does not hold'}: {counted}", *told, *more]
+        rows += (f"proved: {what}" for what in self.proved)
+        rows += (f"where {c}" for c in self.conditions)
+        return "\n".join([*rows, *(f"note: {n.what}" for n in self.notes)])
 
 
 def together(reports: Iterable[Report]) -> Report:

@@ -122,8 +122,7 @@ def load_scales(plan: Any, which: str, start: tuple[int, int], other: int, k: in
 
 
 def load_l0_scales(plan: Any, which: str, at: int, other: int, k: int) -> tuple[TransferInstruction, ...]:
-    """The instructions that move the scales of a part from L1 beside the operand; at, k: where it begins along k, and
-    how much it is."""
+    """The instructions that move a part's scales from L1 beside the operand; at, k: its begin and size along k."""
     m, n, deep = plan.tiling.l1
     whole = tensor_at("L1", _in_core(which, m if which == "A" else n, deep))
     src = GetTile(whole, _sides(which, 0, at // MX_BLOCK), _sides(which, other, _pairs(k)))

@@ -41,10 +41,8 @@ def require_sparse_tiles(tag: Tag, depths: tuple[int, int]) -> None:
         raise LeafTypeError(what, "ColumnMajor or nZ: no document places the index of others", fix)
     if any(n % DEPTH for n in depths):
         near = tuple(-(-n // DEPTH) * DEPTH for n in depths)
-        what = f"tiles of {depths[0]} along k in L1, and {depths[1]} in L0, of a sparse B"
-        raise RangeError(
-            what, f"multiples of {DEPTH}: whole fractals of what is stored", f"take {near[0]} and {near[1]}"
-        )
+        expected, fix = f"multiples of {DEPTH}: whole fractals of what is stored", f"take {near[0]} and {near[1]}"
+        raise RangeError(f"tiles of {depths[0]} along k in L1, and {depths[1]} in L0, of a sparse B", expected, fix)
 
 
 def index_layout(k: Any, n: Any) -> Layout:
@@ -91,9 +89,8 @@ def densify(b: npt.ArrayLike) -> tuple[Any, Any]:
     there = fours != 0
     if (wrong := there.sum(1) > 2).any():
         group, column = (int(x[0]) for x in np.nonzero(wrong))
-        what = (
-            f"{int(there[group, :, column].sum())} elements of rows {4 * group} to {4 * group + 3} in column {column}"
-        )
+        number = int(there[group, :, column].sum())
+        what = f"{number} elements of rows {4 * group} to {4 * group + 3} in column {column}"
         raise RangeError(what, "at most two of four that are not zero", "make the matrix sparse so")
     first = np.where(there[:, :3].any(1), there[:, :3].argmax(1), 0)
     last = 3 - there[:, ::-1].argmax(1)
@@ -109,9 +106,8 @@ def densified(b: Any, sizes: tuple[int, int]) -> tuple[Any, Any]:
     stored, index = densify(b)
     found = 2 * stored.shape[0], stored.shape[1]
     if found != sizes:
-        raise RangeError(
-            f"a sparse matrix of the shape {found}", f"{sizes}", "give all rows, and zeros behind the last"
-        )
+        fix = "give all rows, and zeros behind the last"
+        raise RangeError(f"a sparse matrix of the shape {found}", f"{sizes}", fix)
     return stored, index
 
 

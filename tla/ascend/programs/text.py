@@ -45,8 +45,7 @@ class _Item(NamedTuple):
 
 
 class _Loop(NamedTuple):
-    """The form of a loop: how many turns it has, the forms of its body, and by how much each integer grows from
-    turn to turn."""
+    """The form of a loop: how many turns it has, the forms of its body, and each integer's growth from turn to turn."""
 
     turns: int
     body: tuple[int, ...]
@@ -69,11 +68,7 @@ class _Forms:
 
 
 def ascendc(
-    plan: Plan,
-    schedule: Schedule,
-    programs: Callable[[], Sequence[Program]],
-    name: str,
-    before: Sequence[Program] = (),
+    plan: Plan, schedule: Schedule, programs: Callable[[], Sequence[Program]], name: str, before: Sequence[Program] = ()
 ) -> str:
     """The kernel of a block in AscendC; before: the programs of vector cores that lay matrices out anew. Raises what
     MatmulBlock.text raises."""
@@ -88,22 +83,15 @@ def ascendc(
 
 
 def of_programs(made: Sequence[Program], name: str, remarks: Iterable[str], before: Sequence[Program] = ()) -> str:
-    """A kernel of the programs of its cores in AscendC, with remarks above it; before: those of vector cores that all
-    cores wait for."""
+    """A kernel of its cores' programs in AscendC, below remarks; before: those of vector cores that all await."""
     held, local = _by_place(made)
     require_names([*held, *local])
     given = ", ".join(f"GM_ADDR {b.name}_gm" for b in held)
-    return "\n".join(
-        [
-            *(f"// {line}" for line in remarks),
-            '#include "kernel_operator.h"',
-            f'extern "C" __global__ __aicore__ void {name}({given}) {{',
-            *(f"    {line}" for b in held for line in global_tensor(b)),
-            *(f"    {line}" for line in (_behind(made, before) if before else _sides(made, local))),
-            "}",
-            "",
-        ]
-    )
+    lines = [*(f"// {line}" for line in remarks), '#include "kernel_operator.h"']
+    lines += [f'extern "C" __global__ __aicore__ void {name}({given}) {{']
+    lines += [f"    {line}" for b in held for line in global_tensor(b)]
+    lines += [f"    {line}" for line in (_behind(made, before) if before else _sides(made, local))]
+    return "\n".join([*lines, "}", ""])
 
 
 def _by_place(made: Sequence[Program]) -> tuple[list[Buffer], list[Buffer]]:
@@ -158,11 +146,8 @@ def _side(made: Sequence[Program], local: Iterable[Buffer], pipes: Sequence[str]
 def require_names(buffers: Iterable[Buffer]) -> None:
     """LeafTypeError for an element type without a name in AscendC."""
     if any(b.element.name not in CPP_NAMES for b in buffers):
-        raise LeafTypeError(
-            "a block of an element type without a name in AscendC",
-            f"one of {', '.join(CPP_NAMES)}",
-            "use execute for it",
-        )
+        what = "a block of an element type without a name in AscendC"
+        raise LeafTypeError(what, f"one of {', '.join(CPP_NAMES)}", "use execute for it")
 
 
 def global_tensor(b: Buffer) -> list[str]:
@@ -191,11 +176,8 @@ def memories(buffers: Iterable[Buffer], sizes: dict[str, int]) -> Iterator[str]:
 def _items(program: Program, forms: _Forms, pipes: Sequence[str]) -> list[_Item]:
     """The statements of a core that these pipes have."""
     adds = program.buffers["C"].element if "C" in program.buffers else None
-    texts = (
-        statement_text(e.statement, adds)
-        for e in events(program)
-        if e.pipe in pipes or (e.pipe == "ALL" and "M" in pipes)
-    )
+    mine = (*pipes, "ALL") if "M" in pipes else pipes
+    texts = (statement_text(e.statement, adds) for e in events(program) if e.pipe in mine)
     return [_Item(forms.number(_NUMBER.sub("\0", x)), tuple(map(int, _NUMBER.findall(x)))) for x in texts]
 
 
@@ -233,8 +215,7 @@ def _between_cores(s: SetFlag | WaitFlag) -> str:
 
 
 def _shortened(items: list[_Item], forms: _Forms) -> list[_Item]:
-    """Statements with those that repeat in loops, and loops that repeat in loops: first what repeats three times or
-    more, then twice."""
+    """Statements with repeats in loops, and loops of loops: first what repeats three times or more, then twice."""
     for least in (3, 2):
         while len(found := _once(items, forms, least)) < len(items):
             items = found
@@ -309,11 +290,8 @@ def _printed(body: Sequence[int], values: Sequence[str], forms: _Forms, depth: i
             count, name = len(form.steps), f"i{depth}"
             inside = [_plus(x, step, name) for x, step in zip(values[at:], form.steps)]
             made, _count = _printed(form.body, inside, forms, depth + 1)
-            lines += [
-                f"for (uint64_t {name} = 0; {name} < {form.turns}; ++{name}) {{",
-                *(f"    {line}" for line in made),
-                "}",
-            ]
+            lines += [f"for (uint64_t {name} = 0; {name} < {form.turns}; ++{name}) {{"]
+            lines += [*(f"    {line}" for line in made), "}"]
         at += count
     return lines, at
 
@@ -329,9 +307,8 @@ def _plus(x: str, step: int, name: str) -> str:
 
 def catlass(plan: Plan, schedule: Schedule, name: str) -> str:
     """The kernel of a block as CATLASS's BasicMatmulTla. Raises what MatmulBlock.text raises."""
-    return catlass_of(
-        plan, schedule.swizzle, f"proved by tla for {shown(schedule.problem)} on {schedule.cores} cores", name
-    )
+    proved = f"proved by tla for {shown(schedule.problem)} on {schedule.cores} cores"
+    return catlass_of(plan, schedule.swizzle, proved, name)
 
 
 def catlass_of(plan: Plan, dealt: str, proved: str, name: str) -> str:
@@ -340,10 +317,8 @@ def catlass_of(plan: Plan, dealt: str, proved: str, name: str) -> str:
     _require_basic(plan, swizzle)
     l1, l0 = (", ".join(f"tla::Int<{n}>" for n in x) for x in (plan.tiling.l1, plan.tiling.l0))
     matrices = (("A", plan.a, "m, k"), ("B", plan.b, "k, n"), ("C", plan.c, "m, n"))
-    types = [
-        f"using Element{x} = {CPP_NAMES[o.element.name]}; using Layout{x} = layout::{o.tag};"
-        for x, o, _sizes in matrices
-    ]
+    named = ((x, CPP_NAMES[o.element.name], o.tag) for x, o, _sizes in matrices)
+    types = [f"using Element{x} = {element}; using Layout{x} = layout::{tag};" for x, element, tag in named]
     arch = f"Arch::{plan.arch.name}"
     return "\n".join(
         [

@@ -128,9 +128,8 @@ def _flat(body: Iterable[Any], values: dict[str, int], part: str) -> Iterator[tu
         elif isinstance(statement, Assign):
             values[str(statement.variable)] = number(statement.value, values)
         elif isinstance(statement, When):
-            yield from _flat(
-                statement.body if condition_holds(statement.condition, values) else statement.otherwise, values, part
-            )
+            holds = condition_holds(statement.condition, values)
+            yield from _flat(statement.body if holds else statement.otherwise, values, part)
         elif isinstance(statement, Part):
             yield from _flat(statement.body, values, statement.what)
         else:

@@ -32,9 +32,8 @@ MOST_UB = FULL - EMPTY
 def require_split(split: object, arch: Architecture, c: tuple[Element, Tag], total: Element, adds: bool) -> None:
     """LeafTypeError for another way, and for results that do not take it."""
     if split not in SPLIT_MODES:
-        raise LeafTypeError(
-            f"split={split!r:.40} of a block", f"None, or one of {', '.join(SPLIT_MODES)}", "leave it out"
-        )
+        expected = f"None, or one of {', '.join(SPLIT_MODES)}"
+        raise LeafTypeError(f"split={split!r:.40} of a block", expected, "leave it out")
     for wrong, what, expected in (
         ("AtlasA" in arch.name, f"on {arch}", "on Ascend950"),
         (c[1] is not RowMajor, f"with C of the tag {c[1]}", "C of RowMajor"),
@@ -49,10 +48,8 @@ def require_whole_halves(split: str, unit_flag: bool, widths: set[int]) -> None:
     """LeafTypeError for unit flags where halves of columns have fractals that no Mmad makes: Fixpipe would wait for them."""
     odd = sorted(n for n in widths if -(-n // 16) % 2)
     if split == "SPLIT_N" and unit_flag and odd:
-        what = f"unit_flag=True with split='SPLIT_N' of blocks of {odd[0]} columns"
-        raise LeafTypeError(
-            what, "an even number of columns of 16 in each block", "leave out unit_flag, or write split='SPLIT_M'"
-        )
+        expected, fix = "an even number of columns of 16 in each block", "leave out unit_flag, or write split='SPLIT_M'"
+        raise LeafTypeError(f"unit_flag=True with split='SPLIT_N' of blocks of {odd[0]} columns", expected, fix)
 
 
 def share(plan: Any, m: int, n: int, core: int) -> tuple[tuple[int, int], tuple[int, int]]:

@@ -91,25 +91,19 @@ def _of_run(name: str, operands: list[Operand], scalar: float | None, count: int
     runs = [(at, min(MOST_REPEATS, whole - at), most) for at in range(0, whole, MOST_REPEATS)]
     for first, repeats, mask in (*runs, *([(whole, 1, left)] if left else [])):
         places = tuple(at + first * most for _place, at, _e in operands)
-        yield VectorInstruction(
-            name, places, {"mask": mask, "repeatTimes": repeats, **blocks, **steps}, elements, scalar
-        )
+        told = {"mask": mask, "repeatTimes": repeats, **blocks, **steps}
+        yield VectorInstruction(name, places, told, elements, scalar)
 
 
 def _of_repeats(
-    name: str,
-    operands: list[Operand],
-    scalar: float | None,
-    numbers: tuple[int, int],
-    fields: Mapping[str, Any],
+    name: str, operands: list[Operand], scalar: float | None, numbers: tuple[int, int], fields: Mapping[str, Any]
 ) -> VectorInstruction:
     """The instruction of a mask, a number of repeats, and strides."""
     told = {_COPY.get(field, field): value for field, value in fields.items()}
     wanted = [f"{side}{kind}Stride" for kind in ("Blk", "Rep") for side in _sides(len(operands))]
     if missing := [x for x in wanted if not _is_integer(told.get(x))]:
-        raise LeafTypeError(
-            f"{name} without {missing[0]}", f"the fields {', '.join(wanted)}", "log them with the stand-in"
-        )
+        what = f"{name} without {missing[0]}"
+        raise LeafTypeError(what, f"the fields {', '.join(wanted)}", "log them with the stand-in")
     mask, repeats = numbers
     places, elements = tuple(at for _place, at, _e in operands), tuple(e for _place, _at, e in operands)
     parameters = {"mask": mask, "repeatTimes": repeats, **{x: told[x] for x in wanted}}

@@ -1,5 +1,4 @@
-"""Schedules: which core computes which block of a matrix product, in which order, and what that moves
-from global memory."""
+"""Schedules: which core computes which block of a product, in which order, and what that moves from global memory."""
 
 from . import at_run_time, swizzles
 from .at_run_time import *  # noqa: F403  # all its names

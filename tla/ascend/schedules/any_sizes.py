@@ -41,20 +41,15 @@ def coordinates(swizzle: BlockSwizzle, task: Any, blocks: tuple[Any, Any]) -> tu
     """
     known = isinstance(swizzle, BlockSwizzle) and swizzle.deal is in_turn and swizzle.order_of in (zigzag, lines)
     if not known or swizzle.rank != 3:
-        fix = "write swizzle=GemmIdentityBlockSwizzle[3, 0], or give the problem's sizes"
-        raise LeafTypeError(
-            f"{swizzle} for sizes that are names", "GemmIdentityBlockSwizzle, or BlockSchedulerIterateK", fix
-        )
+        what, expected = f"{swizzle} for sizes that are names", "GemmIdentityBlockSwizzle, or BlockSchedulerIterateK"
+        raise LeafTypeError(what, expected, "write swizzle=GemmIdentityBlockSwizzle[3, 0], or give the problem's sizes")
     if swizzle.order_of is lines:
         return [], task // blocks[1], task % blocks[1]
     along, across = blocks if swizzle.direction == 0 else blocks[::-1]
     offset = swizzle.offset
     strip, inside, width = index("strip", FAR), index("inside", FAR), dim("width", at_most=offset)
-    names = [
-        (strip, task // (offset * across)),
-        (inside, task % (offset * across)),
-        (width, smaller(offset, along - offset * strip)),
-    ]
+    names = [(strip, task // (offset * across)), (inside, task % (offset * across))]
+    names += [(width, smaller(offset, along - offset * strip))]
     major, line = offset * strip + inside % width, inside // width
     minor = line + strip % 2 * (across - 1 - 2 * line)
     return names, *((major, minor) if swizzle.direction == 0 else (minor, major))

@@ -35,21 +35,14 @@ def grouped(
     """
     cores = positive("cores", cores)
     if not isinstance(problems, (list, tuple)):
-        raise LeafTypeError(
-            f"grouped of a {type(problems).__name__}",
-            "a list of problems",
-            "write grouped([(m, n, k), ...], tile, cores=20)",
-        )
+        fix = "write grouped([(m, n, k), ...], tile, cores=20)"
+        raise LeafTypeError(f"grouped of a {type(problems).__name__}", "a list of problems", fix)
     if not isinstance(swizzle, BlockSwizzle) or not (swizzle.deal is in_turn or isinstance(swizzle.deal, TailInPieces)):
-        raise LeafTypeError(
-            f"grouped by {swizzle!r:.60}",
-            "a swizzle that goes from core to core",
-            "write GemmIdentityBlockSwizzle[3, 0]",
-        )
+        fix = "write GemmIdentityBlockSwizzle[3, 0]"
+        raise LeafTypeError(f"grouped by {swizzle!r:.60}", "a swizzle that goes from core to core", fix)
     found: list[list[tuple[int, Block]]] = [[] for _ in range(cores)]
-    present = [
-        g for g, problem in enumerate(problems) if 0 not in sizes_of("a problem of grouped", problem, swizzle.rank)
-    ]
+    sizes = (sizes_of("a problem of grouped", problem, swizzle.rank) for problem in problems)
+    present = [g for g, n in enumerate(sizes) if 0 not in n]
     start = 0
     for g in present:
         schedule = swizzle(problems[g], tile, cores=cores)

@@ -64,13 +64,8 @@ def _walked(starts: Iterable[int], blocks: tuple[int, int], direction: int) -> I
     along, across = _at(*blocks, direction)
     for i, (first, end) in enumerate(itertools.pairwise([*starts, along])):
         back = i % 2
-        yield strip_of(
-            first * across,
-            _at(first, back * (across - 1), direction),
-            (end - first, across),
-            direction,
-            (1, -1 if back else 1),
-        )
+        start, shape = _at(first, back * (across - 1), direction), (end - first, across)
+        yield strip_of(first * across, start, shape, direction, (1, -1 if back else 1))
 
 
 def _at(major: int, minor: int, direction: int) -> tuple[int, int]:

@@ -62,8 +62,7 @@ class TailInPieces:
 
 @dataclass(frozen=True)
 class TailInEvenPieces(TailInPieces):
-    """As TailInPieces, of any number of rows and columns: no more pieces than hold a block, each as large
-    as that takes."""
+    """As TailInPieces, of any number of rows and columns: no more pieces than hold a block, each as large as needed."""
 
     m: int = 1
     n: int = 1
@@ -86,17 +85,14 @@ class _Aswt(BlockSwizzle):
         given = arguments if isinstance(arguments, tuple) else (arguments,)
         if not 1 <= len(given) <= 3:
             wanted = "the length of a window, TransA and TransB"
-            raise LeafTypeError(
-                f"{self.name}[{', '.join(map(str, given))}]", wanted, f"write {self.name}[4, False, True]"
-            )
+            what = f"{self.name}[{', '.join(map(str, given))}]"
+            raise LeafTypeError(what, wanted, f"write {self.name}[4, False, True]")
         window, *turned = (int(x) if isinstance(x, bool) else int(leaf(x)) for x in (*given, *(0, 1)[len(given) - 1 :]))
         if window < 1 or not {*turned} <= {0, 1}:
-            raise RangeError(
-                f"{self.name}{[*given]}", "a window of 1 or more, False or True", f"write {self.name}[4, False, True]"
-            )
-        return replace(
-            self, offset=window, deal=TailInPieces(_LINE if turned[0] else _BLOCK, _BLOCK if turned[1] else _LINE)
-        )
+            fix = f"write {self.name}[4, False, True]"
+            raise RangeError(f"{self.name}{[*given]}", "a window of 1 or more, False or True", fix)
+        deal = TailInPieces(_LINE if turned[0] else _BLOCK, _BLOCK if turned[1] else _LINE)
+        return replace(self, offset=window, deal=deal)
 
     def __repr__(self) -> str:
         assert isinstance(self.deal, TailInPieces)

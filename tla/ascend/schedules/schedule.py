@@ -31,9 +31,8 @@ MOST_BLOCKS = 2**20
 def require_countable(what: str, count: int) -> int:
     """The number of things that are to be gone through; RangeError where there are too many."""
     if count >= MOST_BLOCKS:
-        raise RangeError(
-            f"{what}: {count} or more", f"less than {MOST_BLOCKS}", "take larger tiles, or a part of the problem"
-        )
+        fix = "take larger tiles, or a part of the problem"
+        raise RangeError(f"{what}: {count} or more", f"less than {MOST_BLOCKS}", fix)
     return count
 
 
@@ -168,13 +167,9 @@ class Schedule:
     def block(self, m: int, n: int, begin: int = 0, end: int | None = None) -> Block:
         """The block at a coordinate, from block `begin` of k up to block `end` of it."""
         last = self.blocks[2] if end is None else end
-        first = (m, n, begin)
-        start = tuple(i * t for i, t in zip(first, self.tile))
-        extents = (
-            *(min(t, size - s) for t, size, s in zip(self.tile[:2], self.problem, start)),
-            self._depth(begin, last),
-        )
-        return Block(m, n, begin, start, extents)  # type: ignore[arg-type]
+        start = tuple(i * t for i, t in zip((m, n, begin), self.tile))
+        extents = (min(t, size - s) for t, size, s in zip(self.tile[:2], self.problem, start))
+        return Block(m, n, begin, start, (*extents, self._depth(begin, last)))  # type: ignore[arg-type]
 
     def _depth(self, begin: int, end: int) -> int:
         return max(0, min(end * self.tile[2], self.problem[2]) - begin * self.tile[2])

@@ -62,31 +62,24 @@ class BlockSwizzle:
         given = arguments if isinstance(arguments, tuple) else (arguments,)
         if not 1 <= len(given) <= 2 or self.order_of in _FIXED:
             expected = "no arguments: it has one order" if self.order_of in _FIXED else "an offset, and a direction"
-            raise LeafTypeError(
-                f"{self.name}[{', '.join(map(str, given))}]", expected, f"write {self.name}(problem, tile)"
-            )
+            what = f"{self.name}[{', '.join(map(str, given))}]"
+            raise LeafTypeError(what, expected, f"write {self.name}(problem, tile)")
         offset, direction = int(leaf(given[0])), int(leaf((*given, 0)[1]))
         if offset < 1 or direction not in (0, 1):
-            raise RangeError(
-                f"{self.name}[{offset}, {direction}]",
-                "an offset of 1 or more, direction 0 or 1",
-                f"write {self.name}[1, 0]",
-            )
+            expected = "an offset of 1 or more, direction 0 or 1"
+            raise RangeError(f"{self.name}[{offset}, {direction}]", expected, f"write {self.name}[1, 0]")
         return replace(self, offset=offset, direction=direction)
 
     def __call__(self, problem: object, tile: object, *, cores: int | None = 1, splitkFactor: int = 1) -> Schedule:
-        sizes, tiles = (
-            sizes_of(f"the {what} of {self.name}", x, self.rank) for what, x in (("problem", problem), ("tile", tile))
-        )
+        given = ("problem", problem), ("tile", tile)
+        sizes, tiles = (sizes_of(f"the {what} of {self.name}", x, self.rank) for what, x in given)
         if min(*sizes, *tiles) < 1:
             what = f"the problem {shown(sizes)} in tiles of {shown(tiles)}"
             raise RangeError(what, "sizes of 1 or more", "leave out what is empty")
         cores, factor = positive("cores", cores), positive("splitkFactor", splitkFactor)
         if factor > 1 and not self.splits:
-            fix = "write SplitkGemmIdentityBlockSwizzle"
-            raise LeafTypeError(
-                f"{self.name} with splitkFactor={factor}", "a swizzle that cuts k into that many slices", fix
-            )
+            what, fix = f"{self.name} with splitkFactor={factor}", "write SplitkGemmIdentityBlockSwizzle"
+            raise LeafTypeError(what, "a swizzle that cuts k into that many slices", fix)
         if self.rank == 2:  # nothing is multiplied
             sizes, tiles = (*sizes, 0), (*tiles, 1)
         return Schedule(repr(self), self.order_of, self.deal, self.offset, self.direction, sizes, tiles, cores, factor)  # type: ignore[arg-type]
@@ -134,13 +127,11 @@ def tail_in_slices(s: Schedule, core: int) -> Iterator[Block]:
     left = len(s.numbered) % s.cores
     whole, factor = len(s.numbered) - left, min(s.cores // left, s.blocks[2]) if left else 1
     for task in range(core, whole + left * factor, s.cores):
-        part = (task - whole) % factor
-        i, ends = (
-            (task, (0, s.blocks[2]))
-            if task < whole
-            else (whole + (task - whole) // factor, _slice(s.blocks[2], factor, part))
-        )
-        yield s.block(*s.numbered[i], *ends)
+        if task < whole:
+            yield s.block(*s.numbered[task], 0, s.blocks[2])
+            continue
+        i, part = divmod(task - whole, factor)
+        yield s.block(*s.numbered[whole + i], *_slice(s.blocks[2], factor, part))
 
 
 def tail_as_stream(s: Schedule, core: int) -> Iterator[Block]:
@@ -162,8 +153,7 @@ def tail_as_stream(s: Schedule, core: int) -> Iterator[Block]:
 
 
 def in_columns(s: Schedule, core: int) -> Iterator[Block]:
-    """A core has as many whole columns of blocks as every other; the columns of elements that are left are
-    shared out evenly."""
+    """A core has as many whole columns of blocks as every other; columns of elements left are shared out evenly."""
     high, wide, width = s.blocks[0], s.problem[1], s.tile[1]
     own, left = divmod(wide, s.cores * width)
     for i in range(own * core * high, own * (core + 1) * high):

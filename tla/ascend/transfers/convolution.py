@@ -15,7 +15,7 @@ from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import shown
 from ...core.ints import is_int, leaf
 from .instruction import TransferInstruction
-from .moved import FIELD, ROWS, Axis, gap_of
+from .moved import ROWS, Axis, gaps_of
 from .side import Side
 
 
@@ -41,25 +41,17 @@ class Conv2d:
     padding: tuple[int, int, int, int] = (0, 0, 0, 0)
 
     def __post_init__(self) -> None:
-        for name, count, least, most in (
-            ("kernel", 2, 1, 255),
-            ("stride", 2, 1, 63),
-            ("dilation", 2, 1, 255),
-            ("padding", 4, 0, 255),
-        ):
+        fields = ("kernel", 2, 1, 255), ("stride", 2, 1, 63), ("dilation", 2, 1, 255), ("padding", 4, 0, 255)
+        for name, count, least, most in fields:
             given = getattr(self, name)
             if not isinstance(given, tuple) or len(given) != count or not all(map(is_int, given)):
                 text = shown(given) if isinstance(given, tuple) else repr(given)
-                raise LeafTypeError(
-                    f"{name}={text:.60} of a Conv2d", f"{count} integers", "write Conv2d((3, 3), padding=(1, 1, 1, 1))"
-                )
+                fix = "write Conv2d((3, 3), padding=(1, 1, 1, 1))"
+                raise LeafTypeError(f"{name}={text:.60} of a Conv2d", f"{count} integers", fix)
             values = tuple(int(leaf(n)) for n in given)
             if not all(least <= n <= most for n in values):
-                raise RangeError(
-                    f"{name}={shown(values)} of a Conv2d",
-                    f"{least} to {most}",
-                    f"use at least {least} and at most {most}: the fields of LoadData3D hold no more",
-                )
+                fix = f"use at least {least} and at most {most}: the fields of LoadData3D hold no more"
+                raise RangeError(f"{name}={shown(values)} of a Conv2d", f"{least} to {most}", fix)
             object.__setattr__(self, name, values)
 
     def places(self, size: tuple[int, int]) -> tuple[int, int]:
@@ -78,26 +70,16 @@ class Conv2d:
         """The fields of LoadData3D that it decides."""
         pairs = {"stride": self.stride, "filter": self.kernel, "dilationFilter": self.dilation}
         pads = {f"pad{side}": n for side, n in zip(("Left", "Right", "Top", "Bottom"), self.padding)}
-        return {
-            **pads,
-            "l1H": height,
-            "l1W": width,
-            **{f"{name}{axis}": pair[i] for name, pair in pairs.items() for i, axis in ((1, "W"), (0, "H"))},
-        }
+        window = {f"{name}{axis}": pair[i] for name, pair in pairs.items() for i, axis in ((1, "W"), (0, "H"))}
+        return {**pads, "l1H": height, "l1W": width, **window}
 
     def plan(self, src: Side, dst: Side, wide: bool) -> Iterator[TransferInstruction]:
         """One LoadData3D; on Ascend950 into columns of fractals, at the stride of L0A."""
         *_, height, width, c0 = src.valid
         points, columns = dst.padded(dst.valid)
         channels = columns // (self.kernel[0] * self.kernel[1] * c0) * c0
-        fields = {
-            **self._fields(height, width),
-            "channelSize": channels,
-            "kExtension": columns,
-            "mExtension": points,
-            "enTranspose": 0,
-            "fMatrixCtrl": 0,
-        }
+        fields = {**self._fields(height, width), "channelSize": channels, "kExtension": columns}
+        fields |= {"mExtension": points, "enTranspose": 0, "fMatrixCtrl": 0}
         if wide:
             fields["dstStride"] = -(-points // ROWS)
         yield TransferInstruction("LoadData3DWithStride" if wide else "LoadData3D", dst.at, src.at, fields, src.element)
@@ -124,10 +106,7 @@ class Conv2d:
 def image(src: Side, dst: Side) -> Iterator[TransferInstruction]:
     """An image to L1, a block of channels after another, of one depth after another; each line of it is a burst."""
     *outer, high, wide, c0 = src.valid
-    gaps = {
-        name: gap_of(side.outer(len(outer)) // c0 - wide, high, FIELD + 1)
-        for name, side in (("srcStride", src), ("dstStride", dst))
-    }
+    gaps = gaps_of((src.outer(len(outer)) // c0, dst.outer(len(outer)) // c0), wide, high)
     fields = {"blockCount": high, "blockLen": wide, **gaps}
     for coord in itertools.product(*map(range, outer)):
         to, begin = (side.at + sum(n * side.outer(i) for i, n in enumerate(coord)) for side in (dst, src))
@@ -138,21 +117,16 @@ def filters(src: Side, dst: Side) -> Iterator[TransferInstruction]:
     """Filters to L1: the output channels of one place of the window are a burst."""
     blocks, kh, kw, channels, c0 = src.valid
     gaps = {name: side.outer(2) // c0 - channels for name, side in (("srcStride", src), ("dstStride", dst))}
-    yield TransferInstruction(
-        "DataCopy", dst.at, src.at, {"blockCount": blocks * kh * kw, "blockLen": channels, **gaps}, src.element
-    )
+    fields = {"blockCount": blocks * kh * kw, "blockLen": channels, **gaps}
+    yield TransferInstruction("DataCopy", dst.at, src.at, fields, src.element)
 
 
 def filters_of_depths(src: Side, dst: Side) -> Iterator[TransferInstruction]:
-    """Filters of several depths to L1: the output channels of one place of the window are a burst, or those of
-    a block of them."""
+    """Filters of several depths to L1: the output channels of one place of the window, or a block of them, a burst."""
     count, groups, channels, c0 = src.valid
     whole = groups == 1 or all(side.outer(1) == channels * c0 for side in (src, dst))
     length, parts = (groups * channels, 1) if whole else (channels, groups)
-    gaps = {
-        name: gap_of(side.outer(0) // c0 - length, count, FIELD + 1)
-        for name, side in (("srcStride", src), ("dstStride", dst))
-    }
+    gaps = gaps_of((src.outer(0) // c0, dst.outer(0) // c0), length, count)
     for i in range(parts):
         to, begin = (side.at + i * side.outer(1) for side in (dst, src))
         yield TransferInstruction("DataCopy", to, begin, {"blockCount": count, "blockLen": length, **gaps}, src.element)
@@ -167,9 +141,8 @@ def filters_to_l0b(src: Side, dst: Side) -> Iterator[TransferInstruction]:
     """Filters to L0B, the fractals of one place of the window after another."""
     fields = {"repeatTimes": dst.blocks(1), "srcStride": 1, "dstGap": 0, "ifTranspose": 0}
     for i in range(dst.blocks(0)):
-        yield TransferInstruction(
-            "LoadData2D", dst.at + i * dst.outer(0), src.at + i * _place_step(src), fields, src.element
-        )
+        to, begin = dst.at + i * dst.outer(0), src.at + i * _place_step(src)
+        yield TransferInstruction("LoadData2D", to, begin, fields, src.element)
 
 
 def wide_filters_to_l0b(src: Side, dst: Side) -> Iterator[TransferInstruction]:

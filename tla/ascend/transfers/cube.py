@@ -15,7 +15,7 @@ from ...core.ints import IntLike, Leaf
 from ...core.leaf_arithmetic import ceil_div
 from ...core.questions import at_most
 from .instruction import TransferInstruction, c_text
-from .moved import ROWS, fractal_of, gap_of
+from .moved import ROWS, fractal_of, gaps_of
 from .side import Side, plain
 from .steps import Step, choose, equals, repeat
 
@@ -73,14 +73,10 @@ def matrices_to_nz(form: str) -> Plan:
         def made(
             n: int, stride: int, to: int, more: tuple[int, int, int] = (1, 0, 0), row: int = 0, at: int = 0
         ) -> TransferInstruction:
-            """Matrices of n rows at a stride, rows `to` apart in L1; more: how many, how far apart here,
-            and there [rows]."""
+            """Matrices of n rows at a stride, rows `to` apart in L1; more: how many, how far apart here and there."""
             fields = {"ndNum": more[0], "nValue": n, "dValue": src.valid[1], "srcDValue": stride, "dstNzNStride": to}
-            fields |= {
-                "srcNdMatrixStride": more[1],
-                "dstNzMatrixStride": more[2] * c0,
-                "dstNzC0Stride": dst.outer(1) // c0,
-            }
+            fields |= {"srcNdMatrixStride": more[1], "dstNzMatrixStride": more[2] * c0}
+            fields |= {"dstNzC0Stride": dst.outer(1) // c0}
             return TransferInstruction("Nd2Nz", dst.at + row * c0, src.at + at, fields, src.element, form)
 
         last = [made(rest, step, 1, row=whole * count, at=whole * apart)] if rest else []
@@ -102,13 +98,8 @@ def nz_to_nz(rows: int) -> Plan:
     def plan(src: Side, dst: Side) -> Iterator[Step]:
         c0, length, count = int(src.element.C0), src.valid[rows], src.blocks(columns)
         a, b = src.outer(columns), dst.outer(columns)
-        gaps = {
-            name: gap_of(step // c0 - length, count, STRIDE_LIMIT)
-            for name, step in (("srcStride", a), ("dstStride", b))
-        }
-        whole = TransferInstruction(
-            "DataCopy", dst.at, src.at, {"blockCount": count, "blockLen": length, **gaps}, src.element
-        )
+        fields = {"blockCount": count, "blockLen": length, **gaps_of((a // c0, b // c0), length, count)}
+        whole = TransferInstruction("DataCopy", dst.at, src.at, fields, src.element)
 
         def burst(i: IntLike) -> TransferInstruction:
             fields = {"blockCount": 1, "blockLen": length, "srcStride": 0, "dstStride": 0}
@@ -122,13 +113,9 @@ def nz_to_nz(rows: int) -> Plan:
 def index_to_l1(src: Side, dst: Side) -> Iterator[Step]:
     """The index of a 4:2 sparse matrix: rows of blocks of 8 by 16 bytes, each a burst."""
     count, length, unit = src.blocks(0), src.blocks(1) * 4, int(src.element.C0)
-    gaps = {
-        name: gap_of(step // unit - length, count, STRIDE_LIMIT)
-        for name, step in (("srcStride", src.outer(0)), ("dstStride", dst.outer(0)))
-    }
-    yield TransferInstruction(
-        "DataCopy", dst.at, src.at, {"blockCount": count, "blockLen": length, **gaps}, src.element
-    )
+    gaps = gaps_of((src.outer(0) // unit, dst.outer(0) // unit), length, count)
+    fields = {"blockCount": count, "blockLen": length, **gaps}
+    yield TransferInstruction("DataCopy", dst.at, src.at, fields, src.element)
 
 
 def fractals(transposes: bool) -> Plan:
@@ -140,9 +127,8 @@ def fractals(transposes: bool) -> Plan:
         fields = {"repeatTimes": across, "srcStride": src.outer(1) // size, "dstGap": 0, "ifTranspose": int(transposes)}
 
         def row(i: Any) -> TransferInstruction:
-            return TransferInstruction(
-                "LoadData2D", dst.at + i * dst.outer(0), src.at + i * src.outer(0), fields, src.element
-            )
+            to, begin = dst.at + i * dst.outer(0), src.at + i * src.outer(0)
+            return TransferInstruction("LoadData2D", to, begin, fields, src.element)
 
         whole = TransferInstruction("LoadData2D", dst.at, src.at, {**fields, "repeatTimes": down * across}, src.element)
         side_by_side = False if transposes else equals(src.outer(1), size)
@@ -187,12 +173,8 @@ def words(points: int, align: int, transposes: bool, to_b: bool) -> Plan:
         width = src.outer(channels) // int(src.element.C0)
         fields = {"mExtension": up[points], "kExtension": up[channels], "channelSize": up[channels], "l1W": width}
         fields |= {"enTranspose": int(transposes), "fMatrixCtrl": int(to_b)}
-        side = "RIGHT" if to_b else "LEFT"
-        settings = {
-            "Unset": "l1W",
-            "Call": "LoadData<{type}, config>",
-            "Before": _FMATRIX.format(width=c_text(width), side=side),
-        }
+        before = _FMATRIX.format(width=c_text(width), side="RIGHT" if to_b else "LEFT")
+        settings = {"Unset": "l1W", "Call": "LoadData<{type}, config>", "Before": before}
         yield TransferInstruction("LoadData3D", dst.at, src.at, fields, src.element, "", settings)
 
     return plan
@@ -209,12 +191,8 @@ def scales(along_k: int, name: str) -> Plan:
         step, prefix = (src.outer(along_k), "nd") if name == "Nd2Nz" else (src.outer(across), "dn")
         matrix = f"src{prefix.capitalize()}MatrixStride"
         fields = {f"{prefix}Num": 1, "nValue": ceil_div(src.valid[along_k], 2), "dValue": src.valid[across], matrix: 0}
-        fields |= {
-            "srcDValue": ceil_div(step, 2),
-            "dstNzC0Stride": dst.outer(across) // 32,
-            "dstNzNStride": 1,
-            "dstNzMatrixStride": 0,
-        }
+        fields |= {"srcDValue": ceil_div(step, 2), "dstNzC0Stride": dst.outer(across) // 32}
+        fields |= {"dstNzNStride": 1, "dstNzMatrixStride": 0}
         yield TransferInstruction(name, dst.at, src.at, fields, src.element, "pairs")
 
     return plan
@@ -226,12 +204,8 @@ def scales_to_l0(along_k: int) -> Plan:
 
     def plan(src: Side, dst: Side) -> Iterator[Step]:
         fields = {"xStartPosition": ceil_div(src.start[x], ROWS), "yStartPosition": ceil_div(src.start[y], 2)}
-        fields |= {
-            "xStep": dst.blocks(x),
-            "yStep": dst.blocks(y),
-            "srcStride": ceil_div(src.outer(x), 32),
-            "dstStride": dst.outer(x) // 32,
-        }
+        fields |= {"xStep": dst.blocks(x), "yStep": dst.blocks(y)}
+        fields |= {"srcStride": ceil_div(src.outer(x), 32), "dstStride": dst.outer(x) // 32}
         yield TransferInstruction("LoadData2DMx", dst.at, src.base, fields, src.element)
 
     return plan
@@ -250,16 +224,10 @@ def fractals_v2(m: int, transposes: bool) -> Plan:
         square = max(1, c0 // ROWS) if transposes else 1
         to_even = 2 if transposes and element.bits == 32 else 1
         fields = {"mStartPosition": ceil_div(src.start[m], ROWS), "kStartPosition": ceil_div(src.start[k], c0)}
-        m_step, k_step = (
-            ceil_div(ceil_div(dst.valid[i], unit), to) * to for i, unit, to in ((m, ROWS, square), (k, c0, to_even))
-        )
+        for name, i, unit, to in (("mStep", m, ROWS, square), ("kStep", k, c0, to_even)):
+            fields[name] = ceil_div(ceil_div(dst.valid[i], unit), to) * to
         column = dst.outer(m if transposes else k)
-        fields |= {
-            "mStep": m_step,
-            "kStep": k_step,
-            "srcStride": ceil_div(src.outer(k), size),
-            "dstStride": ceil_div(column, size),
-        }
+        fields |= {"srcStride": ceil_div(src.outer(k), size), "dstStride": ceil_div(column, size)}
         fields["ifTranspose"] = int(transposes)
         start = fields["mStartPosition"]
 

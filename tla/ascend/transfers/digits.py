@@ -48,9 +48,8 @@ class Given:
     """Conditions on sizes that are taken to hold: those of the side of a When that is proved."""
 
     def __init__(self, conditions: Sequence[Condition] = ()) -> None:
-        self._rooms = [
-            wrap(c.b - c.a) - (1 if c.question == "<" else 0) for c in conditions if c.question in ("<", "<=")
-        ]
+        orders = (c for c in conditions if c.question in ("<", "<="))
+        self._rooms = [wrap(c.b - c.a) - (1 if c.question == "<" else 0) for c in orders]
         self._zeros = [c.a - c.b for c in conditions if c.question == "=="]
 
     def equal(self, a: Leaf, b: Leaf) -> bool:
@@ -89,11 +88,8 @@ def _cut(a: list[tuple[Any, Any]], b: list[tuple[Any, Any]]) -> Iterator[Digit]:
         elif known(n) is not None and known(m) is not None and max(n, m) % min(n, m) == 0:
             step = min(n, m)
         else:
-            raise Unproven(
-                f"blocks of {n} on one side and of {m} on the other",
-                "blocks that cut each other evenly",
-                "give known sizes",
-            )
+            what = f"blocks of {n} on one side and of {m} on the other"
+            raise Unproven(what, "blocks that cut each other evenly", "give known sizes")
         yield Digit(step, s, d)
         (a, n, s), (b, m, d) = (_after(x, size, stride, step) for x, size, stride in ((a, n, s), (b, m, d)))
     yield Digit(None, s, d)
@@ -208,8 +204,7 @@ def writes_once(axes: Axes, given: Given) -> list[tuple[Any, Any]] | None:
 
 
 def _on_side(axis: Axis, side: int) -> list[Digit]:
-    """The digits of an axis as one side sees them (1 the source, 2 the destination), its neighbours joined; the last
-    has its extent."""
+    """The digits of an axis on a side (1 the source, 2 the destination), neighbours joined; the last has its extent."""
     found = [axis.digits[0]]
     for d in axis.digits[1:]:
         if equal(found[-1][side] * found[-1].extent, d[side]):

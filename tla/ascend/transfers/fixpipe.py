@@ -75,36 +75,25 @@ def settings_of(element: Element, source: Element, granularity: str, relu: bool,
     """The fields of Fixpipe that convert; LeafTypeError where the hardware has no such conversion."""
     modes = ASCEND950_MODES if wide else A2_MODES
     if granularity not in GRANULARITIES:
-        raise LeafTypeError(
-            f"quant={shown(granularity)}", f"one of {', '.join(GRANULARITIES)}", 'write quant="PER_TENSOR"'
-        )
+        expected = f"one of {', '.join(GRANULARITIES)}"
+        raise LeafTypeError(f"quant={shown(granularity)}", expected, 'write quant="PER_TENSOR"')
     name = source.name if element.name == "32" else element.name
     if name.isdigit() and granularity == "NO_QUANT" and source.name == "float":
         return {"quantPre": "quantPre"}  # the type decides: a kernel's own name for it
     mode = modes.get((source.name, name, granularity))
     if mode is None:
         to = [e if g == granularity else f"{e} with quant={g!r}" for s, e, g in modes if s == source.name]
-        what = (
-            f"Fixpipe of {source} to {f'elements of {name} bits' if name.isdigit() else name} with "
-            f"quant={granularity!r}"
-        )
-        raise LeafTypeError(
-            what,
-            f"to {', '.join(to) or 'another from float or int32'}",
-            "name the types: element=half, accumulator=int32",
-        )
+        given = f"elements of {name} bits" if name.isdigit() else name
+        what = f"Fixpipe of {source} to {given} with quant={granularity!r}"
+        expected = f"to {', '.join(to) or 'another from float or int32'}"
+        raise LeafTypeError(what, expected, "name the types: element=half, accumulator=int32")
     made = {"quantPre": f"QuantMode_t::{mode}", "Source": CPP_NAMES[source.name]}
     return {**made, **_SCALED[wide, granularity], **({"reluEn": "true"} if relu else {})}
 
 
 def _fields(src: Side, dst: Side, step: IntLike, split: bool) -> dict[str, Any]:
-    fields = {
-        "nSize": dst.valid[1],
-        "mSize": dst.valid[0],
-        "srcStride": src.outer(1) // src.inner(0),
-        "dstStride": step,
-    }
-    return {**fields, "channelSplit": int(split)}
+    fields = {"nSize": dst.valid[1], "mSize": dst.valid[0], "srcStride": src.outer(1) // src.inner(0)}
+    return {**fields, "dstStride": step, "channelSplit": int(split)}
 
 
 def _row_step(dst: Side) -> Leaf:
@@ -134,8 +123,7 @@ def to_l1(src: Side, dst: Side, settings: Settings) -> Iterator[Step]:
 
 
 def matrices_to_rows(wide: bool) -> OutPlan:
-    """Accumulators one behind another to as many matrices of rows: in one instruction where the fields hold it, else
-    one by one."""
+    """Accumulators one behind another to as many matrices of rows: one instruction where its fields hold it."""
     plan_of_one, unit = (wide_to_rows, ROWS) if wide else (to_rows, ROWS * ROWS)
 
     def plan(src: Side, dst: Side, settings: Settings) -> Iterator[Step]:
@@ -161,13 +149,8 @@ def to_image(wide: bool) -> OutPlan:
     def plan(src: Side, dst: Side, settings: Settings) -> Iterator[Step]:
         *outer, _, high, across, _ = dst.valid
         step = dst.outer(len(outer)) // (1 if wide else int(dst.element.C0))
-        fields = {
-            "nSize": src.blocks(1) * ROWS,
-            "mSize": across,
-            "srcStride": src.outer(1) // src.inner(0),
-            "dstStride": step,
-            "channelSplit": 0,
-        }
+        fields = {"nSize": src.blocks(1) * ROWS, "mSize": across, "srcStride": src.outer(1) // src.inner(0)}
+        fields |= {"dstStride": step, "channelSplit": 0}
         name, form = ("FixpipeC310", "CFG_NZ_WIDE") if wide else ("Fixpipe", "CFG_NZ")
         for number, (*coord, line) in enumerate(itertools.product(*map(range, outer), range(high))):
             to = dst.at + sum(n * dst.outer(i) for i, n in enumerate(coord)) + line * dst.outer(len(outer) + 1)

@@ -37,13 +37,11 @@ def to_both(
     that are not known.
     """
     if split not in SPLITS:
-        raise LeafTypeError(
-            f"split={split!r:.40} of a transfer", f"one of {', '.join(SPLITS)}", 'write split="SPLIT_M"'
-        )
+        what = f"split={split!r:.40} of a transfer"
+        raise LeafTypeError(what, f"one of {', '.join(SPLITS)}", 'write split="SPLIT_M"')
     if src.symbols or dst.symbols:
-        raise Unproven(
-            f"a transfer with split={split!r} of sizes that are not known", "numbers", "make the layouts of numbers"
-        )
+        what = f"a transfer with split={split!r} of sizes that are not known"
+        raise Unproven(what, "numbers", "make the layouts of numbers")
     mode, unit, value, field = SPLITS[split]
     whole = ceil_div(src.valid[mode], unit) * unit
     half, c0 = whole // 2, int(dst.element.C0)
@@ -53,16 +51,11 @@ def to_both(
         raise RangeError(what, f"{shown(wanted)}, for each vector core", f"make dst a tile of {shown(wanted)}")
     if dst.outer(0) % c0 or (mode == 1 and dst.outer(0) < half):
         least = max(half if mode else 0, ceil_div(dst.valid[1], c0) * c0)
-        what = f"rows of UB that are {dst.outer(0)} elements apart"
-        raise RangeError(
-            what, "whole blocks of 32 bytes, with room for half of the columns", f"lay it out with ld={least}"
-        )
-    fields = {
-        "nSize": ceil_div(src.valid[1], c0) * c0,
-        "mSize": src.valid[0],
-        "srcStride": src.outer(1) // src.inner(0),
-    }
-    fields |= {field: whole, "dstStride": dst.outer(0), "channelSplit": 0, "dualDstCtl": value}
+        expected = "whole blocks of 32 bytes, with room for half of the columns"
+        raise RangeError(f"rows of UB that are {dst.outer(0)} elements apart", expected, f"lay it out with ld={least}")
+    fields = {"nSize": ceil_div(src.valid[1], c0) * c0, "mSize": src.valid[0]}
+    fields |= {"srcStride": src.outer(1) // src.inner(0), field: whole, "dstStride": dst.outer(0)}
+    fields |= {"channelSplit": 0, "dualDstCtl": value}
     made = TransferInstruction("FixpipeC310", dst.at, src.at, fields, dst.element, "CFG_ROW_MAJOR_UB", settings)
     made.require_fields()
     behind = [(0, 0)]

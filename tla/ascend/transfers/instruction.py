@@ -98,21 +98,15 @@ class TransferInstruction:
         fields = {f: c_text(v) for f, v in self.parameters.items() if f not in unset}
         fields |= {f: v for f, v in self.settings.items() if f[0].islower() and f not in unset}
         assigned = " ".join(f"p.{kind.spelled.get(name, name)} = {value};" for name, value in fields.items())
-        names = {
-            "type": CPP_NAMES.get(self.element.name, "ElementDst"),
-            "source": self.settings.get("Source", "float"),
-            "form": self.form,
-        }
+        names = {"type": CPP_NAMES.get(self.element.name, "ElementDst"), "form": self.form}
+        names["source"] = self.settings.get("Source", "float")
         config = self.form.removesuffix("_WIDE")
         names["co2"] = config.removeprefix("CFG_").removesuffix("_UB")
         names["config"] = config if config.endswith("_UB") else f"AscendC::{config}"
         values = {name: c_text(value) for name, value in self.parameters.items()}
         struct, call = (text.format(**names, **values) for text in (kind.struct, self.settings.get("Call", kind.call)))
-        before = " ".join(
-            filter(
-                None, (kind.before.format(**values), self.settings.get("Before", ""), f"AscendC::{struct} p;", assigned)
-            )
-        )
+        first = kind.before.format(**values), self.settings.get("Before", ""), f"AscendC::{struct} p;", assigned
+        before = " ".join(filter(None, first))
         between, after = (self.settings.get(x, "") for x in ("Between", "After"))
         if "index" in self.parameters:
             between = f", {index}[{c_text(self.parameters['index'])}]"
@@ -125,9 +119,8 @@ class TransferInstruction:
         return f"{name}[{c_text(at)}]{f'.template ReinterpretCast<{wide}>()' if self.form == 'pairs' else ''}"
 
     def __str__(self) -> str:
-        return (
-            f"{self.name}(dst={self.dst}, src={self.src}, {', '.join(f'{k}={v}' for k, v in self.parameters.items())})"
-        )
+        fields = ", ".join(f"{k}={v}" for k, v in self.parameters.items())
+        return f"{self.name}(dst={self.dst}, src={self.src}, {fields})"
 
     @property
     def reads(self) -> Bursts:
@@ -146,8 +139,7 @@ class TransferInstruction:
             raise RangeError(*reason)
 
     def over_fields(self, proved: Callable[[Any, Any], bool | None]) -> Reason | None:
-        """The first field that does not hold its value; None where all do. proved: whether a <= b, or None where that
-        is not known."""
+        """The first field that does not hold its value, or None. proved: whether a <= b, or None where not known."""
         kind = KINDS[self.name]
         limits = {**kind.most, **(kind.wide if self.form == "pairs" or self.form.lower().endswith("wide") else {})}
         for name, value in self.parameters.items():

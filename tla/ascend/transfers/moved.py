@@ -96,9 +96,13 @@ def blocks_of(n: IntLike, size: IntLike) -> Leaf:
 
 
 def gap_of(gap: Leaf, bursts: Leaf, field: int) -> Any:
-    """The gap between bursts, as a field of so many values has it: behind the only burst it does not matter, and
-    is cut off."""
+    """The gap between bursts, in a field of so many values: behind the only burst it does not matter, and is cut."""
     return gap % field if equal(bursts, 1) else gap
+
+
+def gaps_of(steps: tuple[Leaf, Leaf], length: Leaf, bursts: Leaf) -> dict[str, Any]:
+    """The gaps between bursts of a length, in the source and the destination, whose bursts begin a step apart."""
+    return {name: gap_of(n - length, bursts, FIELD + 1) for name, n in zip(("srcStride", "dstStride"), steps)}
 
 
 def fractal_of(element: Element) -> int:
@@ -126,10 +130,8 @@ def _to_blocks(p: Fields, element: Element, form: str, n_step: int, d_step: int,
     c0 = int(element.C0) // unit
     to_n, to_c0 = (p[field] * c0 * unit for field in ("dstNzNStride", "dstNzC0Stride"))
     row, column = Layout(n, to_n), Layout((c0, blocks_of(d, c0)), (unit, to_c0))
-    dst, src = (
-        Layout((unit, row.shape, column.shape), (1, row.stride, column.stride), (unit, n, d)),
-        (1, n_step * unit, d_step * unit),
-    )
+    dst = Layout((unit, row.shape, column.shape), (1, row.stride, column.stride), (unit, n, d))
+    src = (1, n_step * unit, d_step * unit)
     count, apart = matrices
     if equal(count, 1):
         return Moved(dst, Layout((unit, n, d), src))
@@ -138,12 +140,10 @@ def _to_blocks(p: Fields, element: Element, form: str, n_step: int, d_step: int,
 
 
 def _data_copy(p: Fields, element: Element, form: str) -> Moved:
-    """blockCount bursts of blockLen blocks of 32 bytes, or of as many as the form says; the strides are the gaps
-    between bursts."""
+    """blockCount bursts of blockLen blocks of 32 bytes, or what the form says; strides are the gaps between bursts."""
     unit, length, count = int(form or 32) * 8 // element.bits, p["blockLen"], p["blockCount"]
-    dst, src = (
-        Layout((unit, length, count), (1, unit, (length + p[gap]) * unit)) for gap in ("dstStride", "srcStride")
-    )
+    steps = ((length + p[gap]) * unit for gap in ("dstStride", "srcStride"))
+    dst, src = (Layout((unit, length, count), (1, unit, step)) for step in steps)
     return Moved(dst, src)
 
 
@@ -156,16 +156,11 @@ def _data_copy_pad(p: Fields, element: Element, form: str) -> Moved:
     size, length, count, more = element.bits // 8, p["blockLen"], p["blockCount"], p.get("rightPadding", 0)
     gap = p["srcStride" if form == "to UB" else "dstStride"]
     if divides(size, length) is False or (divides(size, gap) is False and not equal(count, 1)):
-        raise RangeError(
-            f"DataCopyPad of bursts of {length} bytes, {gap} bytes apart",
-            f"whole elements of {size} bytes",
-            "count bytes",
-        )
-    outside = {gap: (length + p[gap]) // size for gap in ("dstStride", "srcStride")}
-    inside = {gap: (blocks_of(length + more * size, 32) + p[gap]) * 32 // size for gap in ("dstStride", "srcStride")}
-    steps = (
-        (inside["dstStride"], outside["srcStride"]) if form == "to UB" else (outside["dstStride"], inside["srcStride"])
-    )
+        what = f"DataCopyPad of bursts of {length} bytes, {gap} bytes apart"
+        raise RangeError(what, f"whole elements of {size} bytes", "count bytes")
+    outside = [(length + p[gap]) // size for gap in ("dstStride", "srcStride")]
+    inside = [(blocks_of(length + more * size, 32) + p[gap]) * 32 // size for gap in ("dstStride", "srcStride")]
+    steps = (inside[0], outside[1]) if form == "to UB" else (outside[0], inside[1])
     valid = length // size
     edges = (Edge(Layout((valid + more, count), (1, 0)), 0, valid),) if more else ()
     dst, src = (Layout((valid + more, count), (1, step)) for step in steps)
@@ -241,14 +236,11 @@ def _im2col(p: Fields, element: Element, dst: Layout) -> Moved:
     """The columns of an image by the places of its window: affine in both, cut at the edges of the image."""
     c0, valid = int(element.C0), (p["mExtension"], p["kExtension"])
     w, h = Axis.of(p, "W", "Left", "Right"), Axis.of(p, "H", "Top", "Bottom")
-    places, window = (
-        (w.places, blocks_of(valid[0], w.places)),
-        (c0, w.window, h.window, blocks_of(valid[1], c0 * w.window * h.window)),
-    )
+    places = (w.places, blocks_of(valid[0], w.places))
+    window = (c0, w.window, h.window, blocks_of(valid[1], c0 * w.window * h.window))
 
     def over(along_w: int, along_h: int, channel: int, block: int) -> Layout:
-        """The layout that steps so far for each element of the image along w and h, each channel and each
-        block of channels."""
+        """The layout that steps so far for each element of the image along w and h, each channel and block of them."""
         steps = (along_w * w.step, along_h * h.step), (channel, along_w * w.gap, along_h * h.gap, block)
         return Layout((places, window), steps, valid)
 
@@ -299,10 +291,8 @@ def _fixpipe(p: Fields, element: Element, form: str) -> Moved:
         if equal(count := p.get("ndNum", 1), 1):
             return Moved(dst, src)
         apart = p["srcNdStride"] * (ROWS if "WIDE" in form else ROWS * ROWS)
-        to, begin = (
-            Layout((*x.shape, count), (*x.stride, step), (m, n, count))
-            for x, step in ((dst, p["dstNdStride"]), (src, apart))
-        )
+        sides = (dst, p["dstNdStride"]), (src, apart)
+        to, begin = (Layout((*x.shape, count), (*x.stride, step), (m, n, count)) for x, step in sides)
         return Moved(to, begin)
     c0 = C0_BITS // element.bits
     width = 8 if p["channelSplit"] else max(ROWS, c0)

@@ -75,31 +75,23 @@ def _cases(
 def _behind(
     steps: Sequence[Step], ends: tuple[str, str], src: Side, dst: Side, arch: Architecture, given: Given
 ) -> tuple[Any, Any]:
-    """The bytes behind the two sides that steps without conditions touch; Unproven where they are not proved to
-    be the copy."""
+    """The bytes behind both sides that steps without conditions touch; Unproven where not proved to be the copy."""
     if len(steps) != 1:
-        raise Unproven(
-            f"{len(steps)} instructions of a transfer of sizes that are not known",
-            "one, or a loop over one",
-            "give known sizes",
-        )
+        what = f"{len(steps)} instructions of a transfer of sizes that are not known"
+        raise Unproven(what, "one, or a loop over one", "give known sizes")
     instruction, axes, loops = _flat(steps[0], src, dst)
     found = [m for m in _moves(axes, loops, given) if _is_copy(m[0], ends, src, dst, arch, given)]
     if not found:
         what = f"{instruction.name}: that it moves the tile to its place is not proved for all sizes"
-        raise Unproven(
-            what, "blocks that the instruction moves whole", "begin tiles at whole blocks, or give its sizes values"
-        )
+        fix = "begin tiles at whole blocks, or give its sizes values"
+        raise Unproven(what, "blocks that the instruction moves whole", fix)
     move, more, open_ = min(
         ((m, more, writes_once(m, given)) for m, more in found), key=lambda f: len(f[2]) if f[2] is not None else _MANY
     )
     for a, b in [(1, 0)] if open_ is None else open_:
         if not require("<=", a, b, lambda: f"{instruction.name}: rows that do not overlap"):
-            raise Unproven(
-                f"{instruction.name}: it writes a place twice",
-                "rows that do not overlap",
-                "give a larger leading dimension",
-            )
+            what = f"{instruction.name}: it writes a place twice"
+            raise Unproven(what, "rows that do not overlap", "give a larger leading dimension")
     return _written_behind(last_place(move, 2) + more, ends[1], dst, arch), _read_behind([*axes, *loops], ends[0], src)
 
 
@@ -108,8 +100,7 @@ _MANY = 1 << 30
 
 
 def _moves(axes: Axes, loops: list[Axis], given: Given) -> Iterator[tuple[Axes, Any]]:
-    """The move of an instruction and its loops as it is, and without what a turn writes again; and how far the last
-    turn reaches."""
+    """The move of an instruction and its loops, as it is and without what a turn rewrites; how far the last reaches."""
     yield [*axes, *loops], 0
     if len(loops) == 1:
         yield from without_overflow(axes, loops[0], given)
@@ -121,8 +112,7 @@ def _is_copy(move: Axes, ends: tuple[str, str], src: Side, dst: Side, arch: Arch
 
 
 def _flat(step: Step, src: Side, dst: Side) -> tuple[TransferInstruction, Axes, list[Axis]]:
-    """An instruction, alone or in a loop, as its digits from the first places of both sides on, and those
-    of its loops."""
+    """An instruction, alone or in a loop, as digits from the first places of both sides on, and its loops'."""
     loops: list[Axis] = []
     while isinstance(step, Loop):
         i, inner = step.variable, step.body[0]
@@ -133,11 +123,8 @@ def _flat(step: Step, src: Side, dst: Side) -> tuple[TransferInstruction, Axes, 
     if not isinstance(step, TransferInstruction):
         raise Unproven("a condition inside of a loop", "a loop over one instruction", "give known sizes")
     if not (step.dst == dst.at and _begin(step) == src.at):
-        raise Unproven(
-            f"{step.name}: it begins at another place than the tile",
-            "the tile's first element",
-            "begin tiles at whole blocks",
-        )
+        what = f"{step.name}: it begins at another place than the tile"
+        raise Unproven(what, "the tile's first element", "begin tiles at whole blocks")
     return step, axes_of_move(step.moved), loops
 
 
@@ -156,8 +143,7 @@ def _step(n: IntLike, i: IntLike) -> Leaf:
 
 
 def _boxes(ends: tuple[str, str], src: Side, dst: Side, arch: Architecture) -> Iterator[tuple[Any, ...]]:
-    """The boxes of a tile that a transfer may move: what is valid; in a core's buffer whole blocks, squares of L0,
-    units of a vector."""
+    """The boxes of a tile that may be moved: what is valid; in a core's buffer whole blocks, squares of L0, units."""
     valid = src.valid if ends in BY_SOURCE else dst.valid
     units: list[set[int]] = [{1} for _ in valid]
     if ends[1] != "GM":
@@ -181,9 +167,8 @@ def _require_whole_start(side: Side) -> None:
             unit = unit * int(n)
         if divides(unit, start) is not True:
             what = f"a tile that begins at {shown(side.start)} of {shown(side.layout)}"
-            raise Unproven(
-                what, f"a multiple of {unit} along mode {mode}", "begin it at a whole block, or give its sizes values"
-            )
+            fix = "begin it at a whole block, or give its sizes values"
+            raise Unproven(what, f"a multiple of {unit} along mode {mode}", fix)
 
 
 def _written_behind(last: IntLike, place: str, dst: Side, arch: Architecture) -> Leaf:
@@ -196,9 +181,8 @@ def _written_behind(last: IntLike, place: str, dst: Side, arch: Architecture) ->
         return 0
     room = arch.sizes[place] * 8 // bits
     if not require("<=", dst.at + last + 1, room, lambda: f"a tile of {place}, padding included"):
-        raise Unproven(
-            f"a tile whose last units lie behind the end of {place}", f"at most {room} elements", "take a smaller tile"
-        )
+        what = f"a tile whose last units lie behind the end of {place}"
+        raise Unproven(what, f"at most {room} elements", "take a smaller tile")
     return larger(0, last - own) * bits // 8
 
 

@@ -97,11 +97,8 @@ def _image(tag: Tag) -> Form:
         if rank(layout.shape) != modes or depth(layout.shape) != 1:
             return f"it has not the {modes} modes of {tag}"
         found = (layout.shape[-1], layout.stride[-1], layout.stride[-2])
-        return (
-            None
-            if all(map(equal, found, (element.C0, 1, element.C0)))
-            else f"its channels are no blocks of {element.C0}"
-        )
+        in_blocks = all(map(equal, found, (element.C0, 1, element.C0)))
+        return None if in_blocks else f"its channels are no blocks of {element.C0}"
 
     return Form(str(tag), why_not)
 
@@ -216,9 +213,8 @@ def path_of(
     paths = [p for p in joined if tag in (None, p.dst_tag)]
     if not paths:
         known = sorted({str(p.dst_tag) for p in joined})
-        raise LeafTypeError(
-            f"{what} with tag={tag}", f"tag={' or '.join(known)}", "leave out tag=, or write one of these"
-        )
+        fix = "leave out tag=, or write one of these"
+        raise LeafTypeError(f"{what} with tag={tag}", f"tag={' or '.join(known)}", fix)
     refused = []
     for path in paths:
         wide = None if element.bits in path.bits else f"elements of {element.bits} bits take another way"
@@ -233,18 +229,14 @@ def _no_path(
     ends: tuple[str, str], layouts: tuple[Any, Any], element: Element, refused: list[tuple[Path, Any]]
 ) -> LeafTypeError:
     """The error of two layouts that no path joins: what they are, and the paths that take one of them, or else all."""
-    near = (
-        [(p, why) for p, why in refused if why[0] is None and None in why[1:]]
-        or [r for r in refused if r[1][0] is None]
-        or refused
-    )
+    of_type = [(p, why) for p, why in refused if why[0] is None]
+    near = [(p, why) for p, why in of_type if None in why[1:]] or of_type or refused
     found = [_tag_of(layout, element) for layout in layouts]
     sides = (f"{place} ({tag})" if tag else place for place, tag in zip(ends, found))
     what, pairs = f"a transfer of {element} from {' to '.join(sides)}", _tag_pairs([p for p, _ in near], element)
     if all(why[0] for _, why in near):
-        return LeafTypeError(
-            f"{what} on this way", pairs, "give an element type of this width: transfer(..., element=half)"
-        )
+        fix = "give an element type of this width: transfer(..., element=half)"
+        return LeafTypeError(f"{what} on this way", pairs, fix)
     if not all(any(tag == (p.src_tag, p.dst_tag)[side] for p, _ in refused) for side, tag in enumerate(found)):
         what += f": {'; '.join(f'{p.src_tag} to {p.dst_tag}: {next(filter(None, why))}' for p, why in near)}"
     return LeafTypeError(what, pairs, "make the layouts with these tags")
@@ -268,14 +260,8 @@ def tags_at(position: object, arch: object = AtlasA2) -> tuple[Tag, ...]:
     """
     arch, position = as_architecture(arch), position_of(position)
     paths = [p for p in (*PATHS, *WINDOWS) if arch.name in p.archs]
-    return tuple(
-        dict.fromkeys(
-            tag
-            for p in paths
-            for place, tag in ((p.src, p.src_tag), (p.dst, p.dst_tag))
-            if place == position and isinstance(tag, Tag)
-        )
-    )
+    ends = (end for p in paths for end in ((p.src, p.src_tag), (p.dst, p.dst_tag)))
+    return tuple(dict.fromkeys(tag for place, tag in ends if place == position and isinstance(tag, Tag)))
 
 
 def _neighbours(table: list[Path], a: str, b: str) -> str:
@@ -309,6 +295,5 @@ def _why_not(tag: Tag, layout: Layout, element: Element) -> str | None:
 
 def _tag_pairs(paths: list[Path], element: Element) -> str:
     pairs = [f"{p.src_tag} to {p.dst_tag}" for p in paths if element.bits in p.bits]
-    return (
-        ", or ".join(pairs) or f"elements of {' or '.join(map(str, sorted({b for p in paths for b in p.bits})))} bits"
-    )
+    widths = map(str, sorted({b for p in paths for b in p.bits}))
+    return ", or ".join(pairs) or f"elements of {' or '.join(widths)} bits"

@@ -145,9 +145,8 @@ def transfer(
     ends = _position("transfer", src), _position("transfer", dst)
     if conv is not None and not isinstance(conv, Conv2d):
         raise LeafTypeError(f"conv={type(conv).__name__}", "a Conv2d", "write conv=Conv2d((3, 3))")
-    _require_options(
-        ends, {"quant": quant, "accumulator": accumulator, "relu": relu, "pad": pad, "split": split, "index": index}
-    )
+    given = {"quant": quant, "accumulator": accumulator, "relu": relu, "pad": pad, "split": split, "index": index}
+    _require_options(ends, given)
     total = _accumulator(src, accumulator) if ends[0] == "L0C" else None
     width = _element(src, dst, element, total)
     path = path_of(ends, (src.layout, dst.layout), width, arch, conv is not None, tag)
@@ -162,11 +161,8 @@ def transfer(
     if index is not None:
         return _proved(*to_l0b(a, b, index, arch))
     if (conv or path.wanted) and (a.symbols or b.symbols):
-        raise Unproven(
-            f"a transfer of {src!r} to {dst!r}",
-            "sizes that are known: of windows and images",
-            "make the layouts of numbers",
-        )
+        expected = "sizes that are known: of windows and images"
+        raise Unproven(f"a transfer of {src!r} to {dst!r}", expected, "make the layouts of numbers")
     if conv or path.wanted:
         wanted = conv.wanted(a, b) if conv else path.wanted(a, b)
         _require_same(wanted.shape, b.valid, ends)
@@ -185,17 +181,15 @@ def transfer(
         plan = rows("to UB", pad=True)
     made = Transfer(plan(a, b))
     if (reason := _over_fields(made)) is not None:
-        raise RangeError(
-            reason.what, reason.expected, _legal_tile(plan, a, b, ends, arch) if wanted is None else reason.fix
-        )
+        fix = _legal_tile(plan, a, b, ends, arch) if wanted is None else reason.fix
+        raise RangeError(reason.what, reason.expected, fix)
     if a.symbols or b.symbols:
         return _proved(made, require_lawful_for_all(made, ends, a, b, arch))
     try:
         return _proved(made, require_lawful(made, ends, a, b, arch, wanted))
     except Unproven as error:
-        raise Unproven(
-            error.reason.what, error.reason.expected, _wider(plan, a, b, ends, arch) or error.reason.fix
-        ) from None
+        fix = _wider(plan, a, b, ends, arch) or error.reason.fix
+        raise Unproven(error.reason.what, error.reason.expected, fix) from None
 
 
 def _proved(made: Iterable[Step], behind: tuple[Any, Any]) -> Transfer:
@@ -245,11 +239,8 @@ def _require_options(ends: tuple[str, str], given: dict[str, Any]) -> None:
 
 def _position(where: str, t: object) -> str:
     if not isinstance(t, Tensor):
-        raise LeafTypeError(
-            f"{where} of a {type(t).__name__}",
-            "a tensor with a position",
-            "write MakeTensor(None, layout, position='L1')",
-        )
+        fix = "write MakeTensor(None, layout, position='L1')"
+        raise LeafTypeError(f"{where} of a {type(t).__name__}", "a tensor with a position", fix)
     return position_of(t.position)
 
 
@@ -264,16 +255,12 @@ def _accumulator(src: Tensor, given: Element | None) -> Element:
 
 
 def _element(src: Tensor, dst: Tensor, given: Element | None, total: Element | None) -> Element:
-    """The element type of dst: given, or that of its buffer, or told by a block of 32 bytes; out of L0C by
-    default that there."""
+    """The element type of dst: given, its buffer's, or of a block of 32 bytes; out of L0C by default that there."""
     if given is not None:
         return as_element(given)
     held = [element_of(t.data) for t in (dst, *(() if total else (src,))) if t.data is not None]
-    if (
-        len(held) == 2
-        and held[0] != held[1]
-        and not (held[0].bits == held[1].bits and any(e.name.isdigit() for e in held))
-    ):
+    alike = len({e.bits for e in held}) == 1 and any(e.name.isdigit() for e in held)
+    if len({*held}) == 2 and not alike:
         what = f"a transfer from a buffer of {held[1]} to one of {held[0]}"
         fix = f"make both of one type; element={held[0]} takes the bits of both for {held[0]}"
         raise LeafTypeError(what, "one element type: a transfer moves bytes, and converts none", fix)
@@ -294,17 +281,12 @@ def _require_room(path: Path, dst: Side, src_valid: tuple[int, ...]) -> None:
     """Into a core's buffer goes what is valid of the source; into L0 and out of it what is valid of the destination."""
     by_source = (path.src, path.dst) in BY_SOURCE
     if len(src_valid) != len(dst.valid):
-        raise LeafTypeError(
-            f"{len(src_valid)} modes into {len(dst.valid)}",
-            "as many modes in src as in dst",
-            "slice one of them: t[0, _, _]",
-        )
+        what = f"{len(src_valid)} modes into {len(dst.valid)}"
+        raise LeafTypeError(what, "as many modes in src as in dst", "slice one of them: t[0, _, _]")
     if by_source and not _all_at_most(src_valid, dst.room, "a tile that holds what is valid of src"):
         start, part = (0,) * len(src_valid), tuple(map(smaller, dst.room, src_valid))
-        fix = f"move a part at a time: GetTile(src, {shown(start)}, {shown(part)})"
-        raise RangeError(
-            f"{shown(src_valid)} valid elements into a tile of {shown(dst.room)}", "a tile that holds them", fix
-        )
+        expected, fix = "a tile that holds them", f"move a part at a time: GetTile(src, {shown(start)}, {shown(part)})"
+        raise RangeError(f"{shown(src_valid)} valid elements into a tile of {shown(dst.room)}", expected, fix)
     if not by_source and not _all_at_most(dst.valid, src_valid, "as many valid elements in src as in dst"):
         what = f"a tile of {shown(dst.valid)} elements from one with {shown(src_valid)} valid"
         raise RangeError(what, "as many valid elements in src", "take GetTile of dst")
@@ -330,8 +312,7 @@ def _over_fields(made: Iterable[Step], given: Given = _NOTHING) -> Reason | None
 
 
 def _legal_tile(plan: Plan, a: Side, b: Side, ends: tuple[str, str], arch: Architecture) -> str:
-    """The advice for a tile whose fields overflow: the largest that is shorter along one mode and has
-    none that does."""
+    """The advice for a tile whose fields overflow: the largest shorter along one mode that has none that does."""
     sizes = (a if ends in BY_SOURCE else b).valid
     if a.symbols or b.symbols:
         return "take smaller tiles"
@@ -342,9 +323,8 @@ def _legal_tile(plan: Plan, a: Side, b: Side, ends: tuple[str, str], arch: Archi
         while lo < hi:
             middle = (lo + hi + 1) // 2
             tile = (*sizes[:mode], middle * block, *sizes[mode + 1 :])
-            lo, hi = (
-                (lo, middle - 1) if _over_fields(plan(a._replace(valid=tile), b._replace(valid=tile))) else (middle, hi)
-            )
+            over = _over_fields(plan(a._replace(valid=tile), b._replace(valid=tile)))
+            lo, hi = (lo, middle - 1) if over else (middle, hi)
         if lo:
             found.append((*sizes[:mode], lo * block, *sizes[mode + 1 :]))
     if not found:
@@ -353,8 +333,7 @@ def _legal_tile(plan: Plan, a: Side, b: Side, ends: tuple[str, str], arch: Archi
 
 
 def _wider(plan: Plan, a: Side, b: Side, ends: tuple[str, str], arch: Architecture) -> str | None:
-    """The advice for a tile of L0A that is right in a layout of k in whole 16: Mmad reads 32-bit elements so, told
-    kDirectionAlign."""
+    """The advice for a tile of L0A that is right with k in whole 16: Mmad reads 32-bit so, told kDirectionAlign."""
     if ends != ("L1", "L0A") or Is(tags.zZ)[a.element](b.layout) is not True or any(b.start):
         return None
     ld = -(-b.valid[1] // ROWS) * ROWS
@@ -363,16 +342,13 @@ def _wider(plan: Plan, a: Side, b: Side, ends: tuple[str, str], arch: Architectu
         require_lawful(Transfer(plan(a, wide)), ends, a, wide, arch)
     except Unproven:
         return None
-    return (
-        f"lay dst out as MakeLayout[{a.element}, zZ]({b.valid[0]}, {b.valid[1]}, ld={ld}), which Mmad reads with "
-        "kDirectionAlign"
-    )
+    made = f"MakeLayout[{a.element}, zZ]({b.valid[0]}, {b.valid[1]}, ld={ld})"
+    return f"lay dst out as {made}, which Mmad reads with kDirectionAlign"
 
 
 def _require_same(have: tuple[int, ...], valid: tuple[int, ...], ends: tuple[str, str]) -> None:
     """Require that the destination asks for no more than there is."""
     if tuple(have) != valid:
         what = f"{shown(tuple(map(int, have)))} of the {shown(valid)} elements of {ends[1]}"
-        raise RangeError(
-            what, "as many in src as are valid in dst", "make dst with the sizes that the window and the channels give"
-        )
+        fix = "make dst with the sizes that the window and the channels give"
+        raise RangeError(what, "as many in src as are valid in dst", fix)

@@ -55,16 +55,12 @@ def require_lawful(
 
 
 def _beyond(end: int, place: str, dst: Side, arch: Architecture) -> int:
-    """The number of bytes that are written behind the tile, up to the offset `end`; RangeError where the
-    buffer ends before."""
+    """The number of bytes written behind the tile, up to the offset `end`; RangeError where the buffer ends before."""
     own = int(dst.offsets(dst.room).flat[-1]) + 1
     bits = dst.element.bits
     if end * bits > arch.sizes[place] * 8:  # the tile itself lies inside
-        raise RangeError(
-            f"{(end - own) * bits // 8} bytes written behind a tile that fills {place}",
-            "room for its last units",
-            "take a smaller tile",
-        )
+        what = f"{(end - own) * bits // 8} bytes written behind a tile that fills {place}"
+        raise RangeError(what, "room for its last units", "take a smaller tile")
     return max(0, end - own) * bits // 8
 
 
@@ -83,16 +79,12 @@ def require_place(place: str, side: Side, arch: Architecture) -> None:
     bits, unit = bits_in(place, side), aligned_to(place, side, arch)
     if place in arch.sizes:
         _require_inside(place, side, arch.sizes[place] * 8 // bits, f"at most {arch.sizes[place]} bytes on {arch}")
-    if not require(
-        "divides",
-        unit,
-        side.at,
-        lambda: f"a tile at element {side.at} of {place}, a multiple of {arch.alignment[place]} bytes",
-    ):
+    expected = f"a multiple of {arch.alignment[place]} bytes"
+    if not require("divides", unit, side.at, lambda: f"a tile at element {side.at} of {place}, {expected}"):
         what = f"a tile at element {side.at} of {place}, byte {side.at * bits // 8}"
         near = " or ".join(f"({','.join(map(str, start))})" for start in _aligned_starts(side, unit))
         fix = f"begin the tile at {near}" if near else "begin the tile at a whole block of its layout"
-        raise RangeError(what, f"a multiple of {arch.alignment[place]} bytes", fix)
+        raise RangeError(what, expected, fix)
 
 
 def _require_inside(place: str, side: Side, most: int, expected: str) -> None:
@@ -107,8 +99,7 @@ def _require_inside(place: str, side: Side, most: int, expected: str) -> None:
 
 
 def _fitting(side: Side, most: int) -> str:
-    """The extents of a tile that takes at most so many elements, shorter along its first mode that can be so
-    in whole blocks."""
+    """The extents of a tile of so many elements at most, shorter along the first mode that can be in whole blocks."""
     if side.symbols:
         return ""
     sizes, total = tuple(map(int, product_each(side.layout.shape))), int(cosize(side.layout))
@@ -120,18 +111,13 @@ def _fitting(side: Side, most: int) -> str:
 
 
 def _aligned_starts(side: Side, unit: int) -> list[tuple[int, ...]]:
-    """The starts next to a tile's, before and after, that lie at whole blocks, or at whole units of a row, and
-    so in memory."""
+    """The starts before and after a tile's that lie at whole blocks, or at whole units of a row, and so in memory."""
     steps = [side.unit(i, unit) for i in range(len(side.start))]
     before = tuple(s // n * n for s, n in zip(side.start, steps))
     after = tuple(-(-s // n) * n for s, n in zip(side.start, steps))
     ends = [s + n for s, n in zip(side.start, side.room)]
-    found = [
-        c
-        for c in (before, after)
-        if all(i < n for i, n in zip(c, ends)) and (side.base + int(side.layout(c))) % unit == 0
-    ]
-    return [*dict.fromkeys(found)]
+    found = (c for c in (before, after) if all(i < n for i, n in zip(c, ends)))
+    return [*dict.fromkeys(c for c in found if (side.base + int(side.layout(c))) % unit == 0)]
 
 
 def _advice(place: str, src: Side, dst: Side, sizes: tuple[int, ...]) -> str:
@@ -159,8 +145,7 @@ def _padded(place: str, dst: Side, sizes: tuple[int, ...], arch: Architecture) -
 
 
 def _twice(moves: list[tuple[Any, Any]]) -> Reason | None:
-    """The first place that one instruction writes twice: which of the two stays, no manual says. None if
-    there is none."""
+    """The first place that one instruction writes twice, or None: which of the two stays, no manual says."""
     import numpy as np
 
     for written, _ in moves:
@@ -172,8 +157,7 @@ def _twice(moves: list[tuple[Any, Any]]) -> Reason | None:
 
 
 def _in_order(moves: list[tuple[Any, Any]]) -> tuple[Any, Any]:
-    """The offsets that all instructions write, in order, and those that they read for them: of each the
-    last that writes it."""
+    """The offsets that all instructions write, in order, and those read for them: of each the last writer's."""
     import numpy as np
 
     to, begin = (np.concatenate(parts)[::-1] for parts in zip(*moves))
@@ -189,8 +173,7 @@ def _difference(
     dst: Side,
     padded: tuple[int, ...] | None,
 ) -> Reason | None:
-    """The first element that moves other than in the copy: to[i] is written from begin[i], sorted; None if they
-    are the same."""
+    """The first element that moves other than in the copy: to[i] is written from begin[i], sorted; None if none."""
     import numpy as np
 
     target, source = dst.offsets(sizes).ravel(), source.ravel()

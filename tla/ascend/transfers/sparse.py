@@ -55,20 +55,16 @@ def _index(src: Side, dst: Side, index: Tensor, arch: Architecture) -> Side:
         what = f"a transfer with an index of {src.element} on {arch}, from {shown(src.layout)}"
         raise LeafTypeError(what, "int8 on AtlasA2 or AtlasA3, from nZ to nZ", "leave out index=")
     if position_of(index.position) != "L1" or nZ[types.int32](index.layout) is not True:
-        raise LeafTypeError(
-            f"index={index!r:.60}",
-            "a tensor at L1, bytes in nZ blocks of 8 by 16",
-            "make it with MakeLayout[int32, nZ](k // 8, n)",
-        )
+        fix = "make it with MakeLayout[int32, nZ](k // 8, n)"
+        raise LeafTypeError(f"index={index!r:.60}", "a tensor at L1, bytes in nZ blocks of 8 by 16", fix)
     beside = side_of(index, types.uint8)
     if src.symbols or dst.symbols or beside.symbols:
         raise Unproven("a transfer with an index of sizes that are not known", "numbers", "make the layouts of numbers")
     require_place("L1", beside, arch)
     wanted = -(-dst.valid[0] // STORED), dst.valid[1]
     if any(have < n for have, n in zip(beside.valid, wanted)):
-        raise RangeError(
-            f"an index of {shown(beside.valid)} bytes", f"{shown(wanted)}: one for four rows", "make the index larger"
-        )
+        what = f"an index of {shown(beside.valid)} bytes"
+        raise RangeError(what, f"{shown(wanted)}: one for four rows", "make the index larger")
     return beside
 
 
@@ -78,33 +74,22 @@ def _with_index(src: Side, dst: Side, beside: Side) -> Iterator[TransferInstruct
         assert isinstance(step, TransferInstruction)
         row = (step.dst - dst.at) // dst.outer(0) if dst.blocks(0) > 1 else 0
         at = beside.at + row * beside.outer(0)
-        yield replace(
-            step,
-            name="LoadDataWithSparse",
-            parameters={**step.parameters, "index": at},
-        )
+        yield replace(step, name="LoadDataWithSparse", parameters={**step.parameters, "index": at})
 
 
 def _require_beside(made: tuple[TransferInstruction, ...], dst: Side, beside: Side) -> None:
     """Require that each stored element has its own byte of the index beside it, and its own two bits there."""
     import numpy as np
 
-    begins = {
-        i.dst // FRACTAL + r: i.parameters["index"] + r * FRACTAL // STORED
-        for i in made
-        for r in range(i.parameters["repeatTimes"])
-    }
+    runs = ((i, r) for i in made for r in range(i.parameters["repeatTimes"]))
+    begins = {i.dst // FRACTAL + r: i.parameters["index"] + r * FRACTAL // STORED for i, r in runs}
     rows, columns = np.ogrid[: dst.valid[0] : STORED, : dst.valid[1]]
-    places = dst.base + np.broadcast_to(
-        dst.layout(rows + dst.start[0], columns + dst.start[1]), (rows.size, columns.size)
-    )
+    at = dst.layout(rows + dst.start[0], columns + dst.start[1])
+    places = dst.base + np.broadcast_to(at, (rows.size, columns.size))
     fractal = np.vectorize(begins.__getitem__, otypes=[np.int64])(places // FRACTAL)
     read = fractal + places % FRACTAL // STORED
     wrong = np.argwhere(read != beside.offsets((rows.size, columns.size)))
     if wrong.size:
         coord = shown(tuple(map(int, wrong[0])))
-        raise Unproven(
-            f"LoadDataWithSparse: byte {coord} of the index is not beside its elements",
-            "an index with the gaps of B",
-            "lay it out so",
-        )
+        what = f"LoadDataWithSparse: byte {coord} of the index is not beside its elements"
+        raise Unproven(what, "an index with the gaps of B", "lay it out so")

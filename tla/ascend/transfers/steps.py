@@ -108,22 +108,19 @@ def value_at(n: IntLike, values: Mapping[str, Any]) -> Leaf:
 
 def condition_at(condition: Condition, values: Mapping[str, Any]) -> Condition:
     """A condition where sizes have values, some or all."""
-    return Condition(
-        condition.question, *(poly_of(value_at(wrap(side), values)) for side in (condition.a, condition.b))
-    )
+    a, b = (poly_of(value_at(wrap(side), values)) for side in (condition.a, condition.b))
+    return Condition(condition.question, a, b)
 
 
 def steps_at(steps: Iterable[Step], values: Mapping[str, Any]) -> Iterator[Step]:
-    """Steps where sizes have values: loops of known counts one turn after another, and of conditions that
-    are decided one side."""
+    """Steps where sizes have values: loops of known counts turn after turn, and of decided conditions one side."""
     for step in steps:
         if isinstance(step, TransferInstruction):
             fields = {name: value_at(n, values) for name, n in step.parameters.items()}
             yield replace(step, dst=value_at(step.dst, values), src=value_at(step.src, values), parameters=fields)
         elif isinstance(step, When):
-            yield from choose(
-                condition_at(step.condition, values), steps_at(step.body, values), steps_at(step.otherwise, values)
-            )
+            body, otherwise = steps_at(step.body, values), steps_at(step.otherwise, values)
+            yield from choose(condition_at(step.condition, values), body, otherwise)
         elif known(count := value_at(step.turns, values)) is None:
             yield Loop(step.variable, count, tuple(steps_at(step.body, values)))
         else:

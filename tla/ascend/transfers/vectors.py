@@ -23,8 +23,7 @@ _PADDING = ", AscendC::DataCopyPadExtParams<{}>({}, 0, {}, 0)"
 
 
 def rows(form: str, pad: bool = False, along: int = 1) -> Plan:
-    """Rows of bytes between global memory and UB, along the mode `along`; `pad` sets what is left of a row's last 32
-    bytes to 0."""
+    """Rows of bytes between global memory and UB, along the mode `along`; `pad` fills a row's last 32 bytes with 0."""
 
     def plan(src: Side, dst: Side) -> Iterator[Step]:
         valid = src.valid if form == "to UB" else dst.valid
@@ -36,14 +35,9 @@ def rows(form: str, pad: bool = False, along: int = 1) -> Plan:
         fields = {"blockCount": high, "blockLen": wide * size}
         fields |= {gap: gap_of(n * size // 32 if gap == inside else n * size, high, 2**32) for gap, n in gaps.items()}
         fields |= {"rightPadding": -wide % int(src.element.C0)} if pad else {}
-        settings = {
-            "After": _PADDING.format(
-                CPP_NAMES.get(src.element.name, "Element"), str(pad).lower(), fields.get("rightPadding", 0)
-            )
-        }
-        yield TransferInstruction(
-            "DataCopyPad", dst.at, src.at, fields, src.element, form, settings if form == "to UB" else {}
-        )
+        kind, right = CPP_NAMES.get(src.element.name, "Element"), fields.get("rightPadding", 0)
+        settings = {"After": _PADDING.format(kind, str(pad).lower(), right)} if form == "to UB" else {}
+        yield TransferInstruction("DataCopyPad", dst.at, src.at, fields, src.element, form, settings)
 
     return plan
 
@@ -51,21 +45,15 @@ def rows(form: str, pad: bool = False, along: int = 1) -> Plan:
 def rows_to_padded(src: Side, dst: Side) -> Iterator[Step]:
     """Rows of UB into a matrix of padded blocks in global memory: the part of each block by itself."""
     if src.symbols or dst.symbols:
-        raise Unproven(
-            f"rows into blocks of {dst.layout}",
-            "sizes that are known: how many blocks there are",
-            "make the layouts of numbers",
-        )
+        expected = "sizes that are known: how many blocks there are"
+        raise Unproven(f"rows into blocks of {dst.layout}", expected, "make the layouts of numbers")
     size, step = src.element.bits // 8, src.outer(0)
     parts = [[*_parts(dst.start[mode], dst.valid[mode], dst.block(mode))] for mode in (0, 1)]
     for (row, high), (column, wide) in itertools.product(*parts):
         at = plain(dst.layout((dst.start[0] + row, dst.start[1] + column))) + dst.base
         gaps = {"srcStride": (step - wide) * size // 32, "dstStride": (dst.inner(0) - wide) * size}
-        fields = {
-            "blockCount": high,
-            "blockLen": wide * size,
-            **{name: gap_of(gap, high, 2**32) for name, gap in gaps.items()},
-        }
+        fields = {"blockCount": high, "blockLen": wide * size}
+        fields |= {name: gap_of(gap, high, 2**32) for name, gap in gaps.items()}
         yield TransferInstruction("DataCopyPad", at, src.at + row * step + column, fields, src.element, "to GM")
 
 
@@ -111,6 +99,5 @@ def blocks_to_blocks(src: Side, dst: Side) -> Iterator[Step]:
     """Columns of blocks from UB, whose rows need not be whole blocks of 16, to L1."""
     c0, high = int(src.element.C0), src.valid[0]
     gaps = {"srcStride": src.outer(1) // c0 - high, "dstStride": dst.outer(1) // c0 - high}
-    yield TransferInstruction(
-        "DataCopy", dst.at, src.at, {"blockCount": src.blocks(1), "blockLen": high, **gaps}, src.element
-    )
+    fields = {"blockCount": src.blocks(1), "blockLen": high, **gaps}
+    yield TransferInstruction("DataCopy", dst.at, src.at, fields, src.element)

@@ -1,5 +1,4 @@
-"""Vector instructions of the unified buffer: planned from layouts, proved, executed, and their
-bank conflicts counted."""
+"""Vector instructions of the unified buffer: planned from layouts, proved, executed, bank conflicts counted."""
 
 from .banks import Banks
 from .instruction import OPERATIONS as OPERATIONS, VectorInstruction

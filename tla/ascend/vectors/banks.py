@@ -47,8 +47,7 @@ class Banks(NamedTuple):
 
 
 def counted(written: Any, read: list[Any], arch: Architecture) -> Banks:
-    """Count the cycles of blocks by their numbers from the beginning of the buffer: a row for each repeat, of dst and
-    of each source."""
+    """Count the cycles of blocks by their numbers in the buffer: a row for each repeat, of dst and of each source."""
     import numpy as np
 
     wide = "AtlasA" not in arch.name
@@ -71,9 +70,8 @@ def _most(blocks: Any, ports: int) -> tuple[int, int]:
     """The bank group, or of reads of Ascend950 the bank, that most blocks lie in, and how many."""
     import numpy as np
 
-    counts: Any = np.bincount(
-        blocks % ports, minlength=ports
-    )  # numpy 2.5 types its methods for arrays of a known type alone
+    # numpy 2.5 types its methods for arrays of a known type alone
+    counts: Any = np.bincount(blocks % ports, minlength=ports)
     return int(counts.argmax()), int(counts.max())
 
 

@@ -128,9 +128,8 @@ def arguments_of(name: str, special: Special, p: Fields, mode: str) -> str:
             return "srcOffset[0], {srcBaseAddr}, {count}".format(**p)
     what = f"AscendC::CMPMODE::{mode}" if special.form == "bits" else "AscendC::SELMODE::VSEL_TENSOR_TENSOR_MODE"
     strides = "{dstBlkStride}, {src0BlkStride}, {src1BlkStride}, {dstRepStride}, {src0RepStride}, {src1RepStride}"
-    return (
-        f"{what}, {p['mask']}, {p['repeatTimes']}, {{{strides.format(**{'dstBlkStride': 1, 'dstRepStride': 8, **p})}}}"
-    )
+    steps = strides.format(**{"dstBlkStride": 1, "dstRepStride": 8, **p})
+    return f"{what}, {p['mask']}, {p['repeatTimes']}, {{{steps}}}"
 
 
 def unit_of(special: Special, side: str, element: Element) -> int:

@@ -130,8 +130,7 @@ class VectorInstruction:
         return tuple(blocks_of_repeat(side, p, e, most) for side, e in sides)
 
     def require_fields(self) -> None:
-        """RangeError for what the hardware does not take: places off a block of 32 bytes, masks, repeats and strides
-        past their fields."""
+        """RangeError for what the hardware does not take: places off 32 bytes; masks, repeats, strides too large."""
         if reason := self.over_fields():
             raise RangeError(*reason)
 
@@ -145,25 +144,19 @@ class VectorInstruction:
                 what = f"{self.name}: {side} at element {at}, byte {at * e.bits // 8}"
                 return Reason(what, f"a multiple of {unit * e.bits // 8} bytes", f"begin it at {at // unit * unit}")
         wide = 2**8 - 1 if special or len(self.elements) == 3 else 2**16 - 1
-        limits = {
-            "mask": (1, most),
-            "repeatTimes": (0, MOST_REPEATS),
-            "count": (1, 2**32 - 1),
-            "srcBaseAddr": (0, 2**32 - 1),
-        }
+        limits = {"mask": (1, most), "repeatTimes": (0, MOST_REPEATS)}
+        limits |= {"count": (1, 2**32 - 1), "srcBaseAddr": (0, 2**32 - 1)}
         limits |= {n: (0, 2**16 - 1) for n in p if self.name in ("Copy", "Brcb") and n.endswith("Stride")}
         limits |= {n: (0, wide if n.endswith("BlkStride") else 255) for n in p if n not in limits}
         for field, value in p.items():
             low, high = limits[field]
             if not low <= value <= high:
-                return Reason(
-                    f"{self.name}: {field} = {value}", f"{low} to {high}", "compute smaller tiles, one after another"
-                )
+                what = f"{self.name}: {field} = {value}"
+                return Reason(what, f"{low} to {high}", "compute smaller tiles, one after another")
         return None
 
     def offsets(self) -> tuple[Any, ...]:
-        """The offsets of the elements that are computed, in numpy: of dst and of each source, from the
-        beginning of each."""
+        """The offsets of the elements that are computed, in numpy: of dst and of each source, from its beginning."""
         return tuple(x.ravel() for x in self.by_repeats())
 
     def by_repeats(self) -> list[Any]:
@@ -192,11 +185,8 @@ class VectorInstruction:
         Raises LeafTypeError for another number of arrays.
         """
         if len(buffers) != len(self.elements):
-            raise LeafTypeError(
-                f"{self.name} of {len(buffers)} arrays",
-                f"{len(self.elements)}: dst, and the sources",
-                "give each operand's",
-            )
+            expected = f"{len(self.elements)}: dst, and the sources"
+            raise LeafTypeError(f"{self.name} of {len(buffers)} arrays", expected, "give each operand's")
         target, *source = self.by_repeats()
         read = [buffer[at] for buffer, at in zip(buffers[1:], source)]
         made = self.computed(read, buffers[0].dtype.type(self.scalar or 0))
@@ -228,15 +218,11 @@ class VectorInstruction:
         Source: AscendC, avoiding bank conflicts in the unified buffer.
         """
         if self.table:
-            raise LeafTypeError(
-                "the banks of a Gather",
-                "an instruction of blocks: no manual says what a cycle reads",
-                "count its repeats",
-            )
+            expected = "an instruction of blocks: no manual says what a cycle reads"
+            raise LeafTypeError("the banks of a Gather", expected, "count its repeats")
         if addresses and len(addresses) != len(self.elements):
-            raise LeafTypeError(
-                f"{len(addresses)} addresses of {self.name}", f"{len(self.elements)}", "give one of each operand"
-            )
+            what = f"{len(addresses)} addresses of {self.name}"
+            raise LeafTypeError(what, f"{len(self.elements)}", "give one of each operand")
         given = addresses or (0,) * len(self.elements)
         blocks = [self._blocks(k, address) for k, address in enumerate(given)]
         return counted(blocks[0], blocks[1:], as_architecture(arch))
@@ -255,10 +241,8 @@ class VectorInstruction:
         p = self.parameters
         operands = [f"{name}[{at}]" for name, at in zip(names, self.places)]
         if self.name in SPECIAL:
-            return (
-                f"AscendC::{self.name}({', '.join(operands)}, "
-                f"{arguments_of(self.name, SPECIAL[self.name], p, self.mode)});"
-            )
+            arguments = arguments_of(self.name, SPECIAL[self.name], p, self.mode)
+            return f"AscendC::{self.name}({', '.join(operands)}, {arguments});"
         operation = OPERATIONS[self.name]
         if operation.scalar:
             operands.append(f"static_cast<{CPP_NAMES[self.elements[0].name]}>({self.scalar})")

@@ -35,8 +35,7 @@ def shape_of(name: str, t: Tensor) -> tuple[int, ...]:
 
 
 class Operand(NamedTuple):
-    """An operand of a vector computation: where it begins, the steps from row to row and from block to block
-    [elements]."""
+    """An operand of a vector computation: its begin, the steps from row to row and block to block [elements]."""
 
     tensor: Tensor
     element: Element
@@ -57,11 +56,8 @@ def operand(name: str, t: Tensor, e: Element) -> Operand:
     at = int(plus(t.offset, t.layout(t.coord)))
     start = int(t.coord[-1]) if blocked else 0
     if start % c0:
-        raise RangeError(
-            f"{name} of a tile that begins at column {start}",
-            f"a multiple of {c0}",
-            f"begin it at column {start // c0 * c0}",
-        )
+        what = f"{name} of a tile that begins at column {start}"
+        raise RangeError(what, f"a multiple of {c0}", f"begin it at column {start // c0 * c0}")
     return Operand(t, e, at, rows[0][1], c0 if plain else columns[1][1])
 
 

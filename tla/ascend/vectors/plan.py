@@ -91,14 +91,12 @@ def vector(
 def _require_operation(name: str, sources: int, scalar: float | None) -> None:
     found = OPERATIONS.get(name) if isinstance(name, str) else None
     if found is None:
-        raise LeafTypeError(
-            f"the vector operation {shown(name)}", f"one of {', '.join(OPERATIONS)}", 'write vector("Add", dst, a, b)'
-        )
+        what = f"the vector operation {shown(name)}"
+        raise LeafTypeError(what, f"one of {', '.join(OPERATIONS)}", 'write vector("Add", dst, a, b)')
     if sources != found.sources or (scalar is None) == found.scalar:
         given = f"{sources} sources and {'no' if scalar is None else 'a'} scalar"
-        raise LeafTypeError(
-            f"{name} of {given}", f"{found.sources} sources and {'a' if found.scalar else 'no'} scalar", "give these"
-        )
+        expected = f"{found.sources} sources and {'a' if found.scalar else 'no'} scalar"
+        raise LeafTypeError(f"{name} of {given}", expected, "give these")
 
 
 def _require_scalar(name: str, scalar: Any, element: Element) -> None:
@@ -114,22 +112,17 @@ def _elements(name: str, tensors: tuple[Tensor, ...], given: Any) -> tuple[Eleme
     """The element type of each operand: given, or that of its buffer."""
     require_in_ub(name, tensors)
     if given is None and any(t.data is None for t in tensors):
-        raise LeafTypeError(
-            f"{name} of tensors without buffers", "an element type", f"write vector({name!r}, ..., element=half)"
-        )
+        fix = f"write vector({name!r}, ..., element=half)"
+        raise LeafTypeError(f"{name} of tensors without buffers", "an element type", fix)
     told = given if isinstance(given, tuple) else (given,) * len(tensors)
     found = tuple(element_of(t.data) if e is None else as_element(e) for t, e in zip(tensors, told))
     names = tuple(e.name for e in found)
     pairs = [(names[1], names[0])] if name == "Cast" and len(names) == 2 else []
-    if (pairs and pairs[0] not in CASTS) or (
-        not pairs and (len({*names}) > 1 or names[0] not in OPERATIONS[name].types)
-    ):
-        expected = (
-            ", ".join(f"{a} to {b}" for a, b in CASTS)
-            if name == "Cast"
-            else f"one of {', '.join(OPERATIONS[name].types)}"
-        )
-        fix = "write element=(dst, src)" if name == "Cast" else "make all operands of one of these types"
+    takes = pairs[0] in CASTS if pairs else len({*names}) == 1 and names[0] in OPERATIONS[name].types
+    if not takes:
+        expected, fix = f"one of {', '.join(OPERATIONS[name].types)}", "make all operands of one of these types"
+        if name == "Cast":
+            expected, fix = ", ".join(f"{a} to {b}" for a, b in CASTS), "write element=(dst, src)"
         raise LeafTypeError(f"{name} of {' and '.join(dict.fromkeys(names))}", expected, fix)
     return found
 
@@ -138,11 +131,8 @@ def _sizes(name: str, tensors: tuple[Tensor, ...]) -> tuple[int, int]:
     """The rows and columns that are computed: all that is valid of dst."""
     shapes = [shape_of(name, t) for t in tensors]
     if len({*shapes}) > 1 or len(shapes[0]) > 2:
-        raise RangeError(
-            f"{name} of {' and '.join(map(shown, shapes))}",
-            "vectors or matrices of one shape",
-            "give a source strides of 0 where it repeats",
-        )
+        what = f"{name} of {' and '.join(map(shown, shapes))}"
+        raise RangeError(what, "vectors or matrices of one shape", "give a source strides of 0 where it repeats")
     return (1, *shapes[0]) if len(shapes[0]) == 1 else shapes[0]  # type: ignore[return-value]
 
 
@@ -153,9 +143,8 @@ Made = tuple[VectorInstruction, ...]
 
 def _best(name: str, operands: list[Operand], sizes: tuple[int, int], scalar: float | None) -> Made:
     """The way with the fewest repeats of those that the fields hold; RangeError where none is."""
-    ways = sorted(
-        _ways(name, operands, sizes, scalar), key=lambda w: (sum(i.parameters["repeatTimes"] for i in w), len(w))
-    )
+    found = _ways(name, operands, sizes, scalar)
+    ways = sorted(found, key=lambda w: (sum(i.parameters["repeatTimes"] for i in w), len(w)))
     if not ways:
         raise _no_way(name, operands)
     reasons = [next(filter(None, (i.over_fields() for i in w)), None) for w in ways]
@@ -208,8 +197,7 @@ def _by_columns(
 def _by_blocks(
     name: str, operands: list[Operand], sizes: tuple[int, int], scalar: float | None, along_rows: bool
 ) -> Iterator[VectorInstruction]:
-    """A block of each of 8 rows in a repeat, block after block, or 8 rows after 8 rows; what is left of the
-    columns row by row."""
+    """A block of each of 8 rows in a repeat, by blocks, or 8 rows after 8 rows; the columns left row by row."""
     (m, n), c0 = sizes, int(operands[0].element.C0)
     turned = [o._replace(row=o.block, block=o.row) for o in operands]  # rows and blocks change places
     if along_rows:
@@ -220,10 +208,9 @@ def _by_blocks(
         count, high = min(MOST_REPEATS, n // c0 - first), min(8, m - row)
         yield _made(name, turned, (first, row * c0), high * c0, count, [o.row for o in turned], scalar)
     if rest := n % c0:
+        steps = [o.row for o in operands]
         for row in range(0, m, MOST_REPEATS):
-            yield _made(
-                name, operands, (row, n - rest), rest, min(MOST_REPEATS, m - row), [o.row for o in operands], scalar
-            )
+            yield _made(name, operands, (row, n - rest), rest, min(MOST_REPEATS, m - row), steps, scalar)
 
 
 def _part(o: Operand, count: int) -> int:
@@ -261,17 +248,15 @@ def _no_way(name: str, operands: list[Operand]) -> RangeError:
             if step % c0:
                 text = f"{name} of {what} that are {step} elements apart, {step * o.element.bits // 8} bytes"
                 return RangeError(text, "whole blocks of 32 bytes", f"lay it out with ld={-(-step // c0) * c0}")
-    return RangeError(
-        f"{name} of {shown(operands[0].tensor.layout)}", "rows in whole blocks of 32 bytes", "copy it into such rows"
-    )
+    what = f"{name} of {shown(operands[0].tensor.layout)}"
+    return RangeError(what, "rows in whole blocks of 32 bytes", "copy it into such rows")
 
 
 # ------------------------------------------------------------------------------------------------------------- proof
 
 
 def _require_lawful(made: Made, operands: list[Operand], sizes: tuple[int, int], room: int) -> None:
-    """Require that each valid element is computed once, from those at its coordinates, inside of the buffer, and
-    nothing else."""
+    """Require that each valid element is computed once, from those at its coordinates, in the buffer, and no more."""
     import numpy as np
 
     found = [np.concatenate(parts) for parts in zip(*(i.offsets() for i in made))]
@@ -279,14 +264,10 @@ def _require_lawful(made: Made, operands: list[Operand], sizes: tuple[int, int],
     by_place, order = np.argsort(found[0], kind="stable"), np.argsort(wanted[0], kind="stable")
     if np.unique(wanted[0]).size < wanted[0].size:
         layout = operands[0].tensor.layout
-        raise LeafTypeError(
-            f"{made[0].name} into {shown(layout)}", "a place for each element", "give dst strides of its own"
-        )
+        what = f"{made[0].name} into {shown(layout)}"
+        raise LeafTypeError(what, "a place for each element", "give dst strides of its own")
     for have, want in zip(found, wanted):
         if have.shape != want.shape or (have[by_place] != want[order]).any():
-            raise Unproven(
-                f"{made[0].name} of {shown(sizes)}",
-                "each element from its own coordinates, once",
-                "copy the operands into rows",
-            )
+            expected = "each element from its own coordinates, once"
+            raise Unproven(f"{made[0].name} of {shown(sizes)}", expected, "copy the operands into rows")
     require_apart(made[0].name, [o.tensor for o in operands], [o.element for o in operands], wanted, room)

@@ -48,11 +48,8 @@ def planned(name: str, tensors: tuple[Tensor, ...], mode: str, given: Any, room:
     """The instructions of a special form; raises what `vector` raises. room: the bytes of UB."""
     special = SPECIAL[name]
     if len(tensors) != len(special.operands):
-        raise LeafTypeError(
-            f"{name} of {len(tensors) - 1} sources",
-            f"{len(special.operands) - 1}",
-            f"give {', '.join(special.operands)}",
-        )
+        what = f"{name} of {len(tensors) - 1} sources"
+        raise LeafTypeError(what, f"{len(special.operands) - 1}", f"give {', '.join(special.operands)}")
     if special.form == "bits" and mode not in MODES:
         raise LeafTypeError(f"{name} with mode={mode!r:.40}", f"one of {', '.join(MODES)}", 'write mode="LT"')
     if special.form != "bits" and mode:
@@ -81,11 +78,8 @@ def _elements(name: str, special: Special, tensors: tuple[Tensor, ...], given: A
     found = tuple(types.uint8 if side == bytes_ else told for side in special.operands)
     for t, e in zip(tensors, found):
         if t.data is not None and element_of(t.data) != e:
-            raise LeafTypeError(
-                f"{name} of a buffer of {element_of(t.data)}",
-                f"one of {e}",
-                "make all operands of one type, bits of uint8",
-            )
+            fix = "make all operands of one type, bits of uint8"
+            raise LeafTypeError(f"{name} of a buffer of {element_of(t.data)}", f"one of {e}", fix)
     return found
 
 
@@ -93,8 +87,7 @@ def _elements(name: str, special: Special, tensors: tuple[Tensor, ...], given: A
 
 
 def _sizes(call: Call) -> tuple[int, int]:
-    """The rows and columns that are read, or of Brcb written; RangeError where the other operands have not those that
-    go with them."""
+    """The rows and columns read, or of Brcb written; RangeError where the other operands' do not go with them."""
     shapes = [shape_of(call.name, t) for t in call.tensors]
     whole = shapes[0] if call.special.form in ("spread", "gather") else shapes[-1]
     if len(whole) > 2:
@@ -109,11 +102,8 @@ def _sizes(call: Call) -> tuple[int, int]:
         elif side == ("src" if call.special.form == "spread" else "dst"):
             wanted = less.get(call.special.form, wanted)
         if shape != wanted and (1, *shape) != wanted:
-            raise RangeError(
-                f"{call.name}: {side} of {shown(shape)}, for {shown(whole)}",
-                shown(wanted),
-                f"make {side} of {shown(wanted)}",
-            )
+            what = f"{call.name}: {side} of {shown(shape)}, for {shown(whole)}"
+            raise RangeError(what, shown(wanted), f"make {side} of {shown(wanted)}")
     _require_whole(call, m, n)
     return m, n
 
@@ -125,19 +115,14 @@ def _require_whole(call: Call, m: int, n: int) -> None:
         fix = "fold the rows first: Add of their halves, or BlockReduceSum"
         raise RangeError(f"{call.name} of rows of {n}", f"at most {most} elements, 256 bytes", fix)
     if call.special.form == "block" and 0 < n % most <= most - c0:
-        raise RangeError(
-            f"{call.name} of rows of {n}", f"8 blocks of {c0} in each repeat", f"take {-(-n // most) * most} columns"
-        )
+        fix = f"take {-(-n // most) * most} columns"
+        raise RangeError(f"{call.name} of rows of {n}", f"8 blocks of {c0} in each repeat", fix)
     if call.special.form in ("pair", "bits", "select") and n % most:
-        raise RangeError(
-            f"{call.name} of rows of {n}", f"whole repeats of {most} elements", f"take {-(-n // most) * most} columns"
-        )
+        fix = f"take {-(-n // most) * most} columns"
+        raise RangeError(f"{call.name} of rows of {n}", f"whole repeats of {most} elements", fix)
     if call.special.form == "spread" and (m % 8 or n != c0):
-        raise RangeError(
-            f"Brcb into {shown((m, n))}",
-            f"rows of {c0} elements, 8 at a time",
-            f"make dst of {shown((-(-m // 8) * 8, c0))}",
-        )
+        fix = f"make dst of {shown((-(-m // 8) * 8, c0))}"
+        raise RangeError(f"Brcb into {shown((m, n))}", f"rows of {c0} elements, 8 at a time", fix)
 
 
 # ----------------------------------------------------------------------------------------------------- instructions
@@ -178,9 +163,8 @@ def _operand(call: Call, k: int) -> Operand:
         whole = side != "dst" or form not in ("block", "pair", "bits")
         if step % int(e.C0) and whole and not (form == "select" and side == "sel"):
             text = f"{call.name} of {what} that are {step} elements apart, {step * e.bits // 8} bytes"
-            raise RangeError(
-                text, "whole blocks of 32 bytes", f"lay it out with ld={-(-step // int(e.C0)) * int(e.C0)}"
-            )
+            fix = f"lay it out with ld={-(-step // int(e.C0)) * int(e.C0)}"
+            raise RangeError(text, "whole blocks of 32 bytes", fix)
     return found._replace(block=found.row) if form == "spread" else found
 
 
@@ -201,21 +185,17 @@ def _repeats(call: Call, operands: list[Operand], sizes: tuple[int, int]) -> Ite
         for j in range(-(-n // most)):
             at = []
             for side, o in zip(call.special.operands, operands):
-                bits = (form, side) == ("select", "sel")
-                part = (
-                    most // 8
-                    if bits
-                    else made[form]
-                    if side == "dst" and form in made
-                    else most // int(o.element.C0) * o.block
-                )
+                part = most // int(o.element.C0) * o.block
+                if (form, side) == ("select", "sel"):
+                    part = most // 8
+                elif side == "dst":
+                    part = made.get(form, part)
                 at.append(o.at + i * o.row + j * part)
             yield Repeat(min(most, n - j * most), tuple(at))
 
 
 class Unit(NamedTuple):
-    """The repeat stride of an operand: its unit [elements], whether it is fixed at one, that of a repeat alone,
-    and the largest."""
+    """The repeat stride of an operand: its unit [elements], whether it is fixed, that of a lone repeat, the largest."""
 
     size: int
     fixed: bool
@@ -268,9 +248,8 @@ def _gathered(call: Call, sizes: tuple[int, int]) -> Made:
     dst, src = call.tensors
     to, begin = (offsets_of(t, sizes) for t in (dst, src))
     if (to[1:] - to[:-1] != 1).any():
-        raise LeafTypeError(
-            f"Gather into {shown(dst.layout)}", "elements side by side, row after row", "gather into rows without gaps"
-        )
+        what = f"Gather into {shown(dst.layout)}"
+        raise LeafTypeError(what, "elements side by side, row after row", "gather into rows without gaps")
     size, base = call.elements[1].bits // 8, int(begin.min())
     fields = {"count": to.size, "srcBaseAddr": base * size}
     table = tuple(((begin - base) * size).tolist())
@@ -281,8 +260,7 @@ def _gathered(call: Call, sizes: tuple[int, int]) -> Made:
 
 
 def _require_lawful(made: Made, call: Call, sizes: tuple[int, int], room: int) -> None:
-    """Require that each result is made of its own elements, that each is made once, and that nothing
-    else is written."""
+    """Require that each result is made of its own elements, and once, and that nothing else is written."""
     import numpy as np
 
     rows, columns = np.indices(sizes)
@@ -297,21 +275,16 @@ def _require_lawful(made: Made, call: Call, sizes: tuple[int, int], room: int) -
         parts.append(np.stack([_index(call, k, at, repeat, j, True).ravel() for k, at in enumerate(by_repeats)]))
     found = np.concatenate(parts, 1)
     if wanted.shape != found.shape or (wanted[:, np.lexsort(wanted)] != found[:, np.lexsort(found)]).any():
-        raise Unproven(
-            f"{call.name} of {shown(sizes)}", "each result from its own elements, once", "copy the operands into rows"
-        )
+        expected = "each result from its own elements, once"
+        raise Unproven(f"{call.name} of {shown(sizes)}", expected, "copy the operands into rows")
     if np.unique(offsets[0]).size < offsets[0].size:
-        raise LeafTypeError(
-            f"{call.name} into {shown(call.tensors[0].layout)}",
-            "a place for each element",
-            "give dst strides of its own",
-        )
+        what = f"{call.name} into {shown(call.tensors[0].layout)}"
+        raise LeafTypeError(what, "a place for each element", "give dst strides of its own")
     require_apart(call.name, [*call.tensors], [*call.elements], offsets, room)
 
 
 def _index(call: Call, k: int, at: Any, row: Any, j: Any, of_repeat: bool) -> Any:
-    """The place of an operand that goes with element j of a row, or of a repeat: its offset, of bits eight
-    times with the bit."""
+    """The place of an operand for element j of a row, or of a repeat: its offset, of bits eight times with the bit."""
     form, side, c0 = call.special.form, call.special.operands[k], int(call.elements[-1].C0)
     match form, side:
         case "whole", "dst":
