@@ -243,11 +243,8 @@ def _vector(at: Placed, bits: int, row: Memory) -> int:
         if width % bits == 0 and count and walks and _split(at, count) is None:
             return count
     if min(row.widths) % bits or bits >= min(row.widths):
-        raise RangeError(
-            f"{row.name}: elements of {bits} bits",
-            f"one of {', '.join(map(str, row.widths))}",
-            "cut them into words first",
-        )
+        what = f"{row.name}: elements of {bits} bits"
+        raise RangeError(what, f"one of {', '.join(map(str, row.widths))}", "cut them into words first")
     raise _no_vectors(at, bits, min(row.widths), row)
 
 
@@ -285,11 +282,8 @@ class Asked(NamedTuple):
 def _given(at: Placed, bits: int, asked: Asked, row: Memory) -> int:
     width = asked.width
     if width % bits or not width:
-        raise RangeError(
-            f"accesses of {width} bits to elements of {bits}",
-            f"a multiple of {bits}",
-            f"use {max(bits, width - width % bits)}",
-        )
+        what = f"accesses of {width} bits to elements of {bits}"
+        raise RangeError(what, f"a multiple of {bits}", f"use {max(bits, width - width % bits)}")
     if width not in row.phases:
         row.groups(width, 1)
     if _split(at, width // bits) is not None:
@@ -300,9 +294,8 @@ def _given(at: Placed, bits: int, asked: Asked, row: Memory) -> int:
             f"accesses of {width} bits: register {register} of lane {lane} of warp {warp} is not at its place in a "
             "vector"
         )
-        raise RangeError(
-            what, "elements one after the other", "swizzle whole vectors, or choose an access of one element a lane"
-        )
+        expected = "elements one after the other"
+        raise RangeError(what, expected, "swizzle whole vectors, or choose an access of one element a lane")
     return width // bits
 
 
@@ -350,11 +343,8 @@ def _no_vectors(at: Placed, bits: int, width: int, row: Memory) -> RangeError:
     warp, lane = _split(at, width // bits) or (0, 0)
     found = ", ".join(map(str, sorted({*at.warp(warp)[lane]})[:8]))
     what = f"accesses of {width} bits: lane {lane} of warp {warp} holds offsets {found}"
-    return RangeError(
-        what,
-        f"whole, aligned vectors of {width // bits} elements",
-        "leave width out for the widest, or change who holds what",
-    )
+    expected = f"whole, aligned vectors of {width // bits} elements"
+    return RangeError(what, expected, "leave width out for the widest, or change who holds what")
 
 
 # ------------------------------------------------------------------------------------------------- counting

@@ -56,11 +56,8 @@ def device_function(
     require_name(dialect.name, name)
     function = _Function(dialect, src, dst, max(BYTE_BITS, width), alone)
     if function.lanes > dialect.lanes:
-        raise RangeError(
-            f"{dialect.name} of warps of {function.lanes} lanes",
-            f"{dialect.lanes} at most",
-            "use plan.hip(), or plan.gluon()" if function.lanes <= HIP.lanes else "use plan.steps",
-        )
+        fix = "use plan.hip(), or plan.gluon()" if function.lanes <= HIP.lanes else "use plan.steps"
+        raise RangeError(f"{dialect.name} of warps of {function.lanes} lanes", f"{dialect.lanes} at most", fix)
     body = [*_body(function, steps)]
     memory = any(isinstance(step, Store) for step in steps)
     return function_text(name, memory, [*_helpers(function, body), *body])
@@ -75,9 +72,8 @@ def function_text(name: str, memory: bool, lines: Sequence[str]) -> str:
 
 def require_name(where: str, name: str) -> None:
     if not (name.isascii() and name.isidentifier() and not keyword.iskeyword(name)):
-        raise LeafTypeError(
-            f"{where}: the name {name!r:.40}", "a name of a function", "write letters, digits and underscores"
-        )
+        what = f"{where}: the name {name!r:.40}"
+        raise LeafTypeError(what, "a name of a function", "write letters, digits and underscores")
 
 
 def _helpers(function: _Function, body: Sequence[str]) -> Iterator[str]:
@@ -317,9 +313,8 @@ def matrix_mover(dialect: Dialect, store: bool, form: Matrices, width: int) -> I
     """
     if dialect.matrices is None:
         what = f"{dialect.name} of st{form.name} and ld{form.name}"
-        raise RangeError(
-            what, "a plan of vectors", 'convert with memory="NVIDIA_SHARED", or the name of the machine that it is for'
-        )
+        fix = 'convert with memory="NVIDIA_SHARED", or the name of the machine that it is for'
+        raise RangeError(what, "a plan of vectors", fix)
     size = 1 << len(form.word) + len(form.together)
     yield from _function_of_one(store, size, width, dialect.matrices(form, store))
 

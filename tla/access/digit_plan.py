@@ -149,11 +149,9 @@ class RadixPlan:
 
     def gluon(self, name: str = "convert") -> str:
         """Refuse, by RangeError: Gluon's layouts are of extents that are powers of two, and these are not."""
-        raise RangeError(
-            f"Gluon of a conversion of {self.src} to {self.dst}",
-            "layouts of extents that are powers of two, as Triton's are",
-            "write cuda() or hip(); or convert the tile padded to powers of two, as linear layouts",
-        )
+        what = f"Gluon of a conversion of {self.src} to {self.dst}"
+        fix = "write cuda() or hip(); or convert the tile padded to powers of two, as linear layouts"
+        raise RangeError(what, "layouts of extents that are powers of two, as Triton's are", fix)
 
     def _text(self, dialect: Dialect, name: str) -> str:
         require_name(dialect.name, name)
@@ -217,9 +215,8 @@ def convert_digits(
     """
     src, dst = _of_hardware(src), _of_hardware(dst)
     if src.out_sizes != dst.out_sizes:
-        raise RankError(
-            f"convert of {src.out_sizes} to {dst.out_sizes}", "layouts of one tile", "give both the same shape"
-        )
+        what = f"convert of {src.out_sizes} to {dst.out_sizes}"
+        raise RankError(what, "layouts of one tile", "give both the same shape")
     if (found := _over_bits(src, dst, machine, scratch_bytes, over_bits)) is not None:
         return found
     first, second = _of_threads(src), _of_threads(dst)
@@ -232,9 +229,8 @@ def convert_digits(
             "registers", 0, 0, 0, 0, 0, why, element_bits, ((held, (*range(len(held)),)),), None, None, src, dst
         )
     if through == "shuffle":
-        raise RangeError(
-            "convert through shuffles: odd digits change their owners", "slices that are alike", "leave `through` out"
-        )
+        what = "convert through shuffles: odd digits change their owners"
+        raise RangeError(what, "slices that are alike", "leave `through` out")
     return _through_memory((src, dst), (first, second), element_bits, machine, through, scratch_bytes)
 
 
@@ -251,18 +247,15 @@ def _through_memory(
     (src, dst), (first, second) = layouts, of_threads
     rows = through_shared(first, second, width, machine)
     if rows is None:
-        raise RangeError(
-            f"convert of {element_bits} bits through memory: no access of whole values",
-            "a width that memory has, and threads in whole warps or in digits of the tile",
-            "cut elements into words first, or give whole warps",
-        )
+        what = f"convert of {element_bits} bits through memory: no access of whole values"
+        expected = "a width that memory has, and threads in whole warps or in digits of the tile"
+        raise RangeError(what, expected, "cut elements into words first, or give whole warps")
     beside = None if through else with_exchanges(first, second, width, machine, rows.wavefronts)
     rows = beside.rows if beside else rows
     size = rows.elements * width // 8
     if scratch_bytes is not None and size > scratch_bytes:
-        raise RangeError(
-            f"convert through {scratch_bytes} bytes", f"{size} at least, the whole tile", f"give {size} bytes"
-        )
+        what = f"convert through {scratch_bytes} bytes"
+        raise RangeError(what, f"{size} at least, the whole tile", f"give {size} bytes")
     if beside is None:
         counts = (0, size, rows.wavefronts, rows.instructions, rows.wavefronts)
         return RadixPlan("shared memory", *counts, why, element_bits, (), None, rows, src, dst)
@@ -300,9 +293,8 @@ def _of_slices(
     n, groups = len(way.registers), _groups(src, part)
     one = _share(part) * groups
     if scratch_bytes is not None and one > scratch_bytes:
-        raise RangeError(
-            f"convert through {scratch_bytes} bytes", f"{one} at least, a part of each warp", f"give {one} bytes"
-        )
+        what = f"convert through {scratch_bytes} bytes"
+        raise RangeError(what, f"{one} at least, a part of each warp", f"give {one} bytes")
     size = one * n if scratch_bytes is None or one * n <= scratch_bytes else one
     counts = (part.shuffles * n, size, part.wavefronts * n * groups, part.instructions * n, part.cycles * n * groups)
     return RadixPlan(

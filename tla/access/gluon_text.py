@@ -36,16 +36,14 @@ def gluon_function(name: str, steps: Sequence[Step], src: LinearLayout, dst: Lin
     if not stored:
         return "\n".join([*lines, "    return gl.convert_layout(x, layout)"])
     if len(stored) > 1:
-        raise RangeError(
-            f"gluon of {len(stored)} rounds through memory", "one", "leave out scratch_bytes, or use plan.cuda()"
-        )
+        what = f"gluon of {len(stored)} rounds through memory"
+        raise RangeError(what, "one", "leave out scratch_bytes, or use plan.cuda()")
     sizes = [*dst.out_dims.values()]
     count = sum(map(bits.log2, sizes))
     elements = bits.inverse(offset_columns(stored[0], sizes) or [], count)
     if elements is None:
-        raise RangeError(
-            f"gluon of the memory layout {shown(stored[0])}", "swizzles, without padding", "use plan.cuda()"
-        )
+        what = f"gluon of the memory layout {shown(stored[0])}"
+        raise RangeError(what, "swizzles, without padding", "use plan.cuda()")
     bases = [unpack(x, tuple(dst.out_dims.items())) for x in elements]
     lines += [f"    memory: gl.constexpr = gl.SharedLinearLayout({_vectors(bases, order)})"]
     lines += [
@@ -112,16 +110,12 @@ def _require_shuffled(src: LinearLayout, dst: LinearLayout) -> None:
         what = f"gluon of shuffles that exchange {count} bits between registers and lanes: Triton goes through memory"
         raise RangeError(what, f"{MOST_SHUFFLED - 1} at most", fix)
     if not permutes_bits(src, dst):
-        raise RangeError(
-            "gluon of shuffles to sums of bits of the lane: Triton goes through memory", "bits in another order", fix
-        )
+        what = "gluon of shuffles to sums of bits of the lane: Triton goes through memory"
+        raise RangeError(what, "bits in another order", fix)
     given, wanted = (1 << sum(map(any, x.bases["register"])) for x in (src, dst))
     if given > wanted:
-        raise RangeError(
-            f"gluon of shuffles of {given} registers to {wanted}: Triton shuffles all that there are",
-            f"{given} or more",
-            fix,
-        )
+        what = f"gluon of shuffles of {given} registers to {wanted}: Triton shuffles all that there are"
+        raise RangeError(what, f"{given} or more", fix)
 
 
 def _vectors(bases: Sequence[Sequence[int]], order: Sequence[int]) -> list[list[int]]:

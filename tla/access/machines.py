@@ -80,11 +80,8 @@ def as_machine(x: Any) -> Machine:
     if isinstance(x, str) and x in MACHINES:
         return MACHINES[x]
     if isinstance(x, str) and x not in MEMORIES:
-        raise RangeError(
-            f"the machine {x!r:.40}",
-            f"one of {', '.join([*MACHINES, *MEMORIES])}",
-            "use one of these, or make a Machine",
-        )
+        what = f"the machine {x!r:.40}"
+        raise RangeError(what, f"one of {', '.join([*MACHINES, *MEMORIES])}", "use one of these, or make a Machine")
     write, read = map(as_memory, x) if isinstance(x, (tuple, list)) and len(x) == 2 else (as_memory(x),) * 2
     shuffle = read.lanes // read.banks if read.banks else 1
     return Machine(read.name, write, read, max(1, shuffle), 1 if read.lanes > 32 else 2, read.source)

@@ -106,9 +106,8 @@ class Instructions(NamedTuple):
         form, at = step.matrices, by_bits(owners, step.layout, 1 << _LANES)
         assert form is not None
         if at is None:
-            raise RangeError(
-                f"matrices in the memory layout {shown(step.layout)}", "swizzles, without padding", "store vectors"
-            )
+            what = f"matrices in the memory layout {shown(step.layout)}"
+            raise RangeError(what, "swizzles, without padding", "store vectors")
         together = [bits.apply(at.register, mask) for mask in form.together]
         unused = [0] * (_LANES - _ROWS - len(together))  # lanes that give no address
         addresses = [*_split(form, at)[1], *together, *unused, *at.warp]

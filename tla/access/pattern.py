@@ -122,11 +122,8 @@ class Pattern(NamedTuple):
         lanes, together = int(size(rows[0])), WORD_BITS // element_bits
         if lanes != 8 * self.matrices or not together:
             what = f"{self.name} of a tile of {' x '.join(map(str, tile))} elements of {element_bits} bits"
-            raise RangeError(
-                what,
-                "whole matrices of 8 rows of 16 bytes, of elements of 32 bits at most",
-                "give a larger tile, or use .x1",
-            )
+            expected = "whole matrices of 8 rows of 16 bytes, of elements of 32 bits at most"
+            raise RangeError(what, expected, "give a larger tile, or use .x1")
         row, number = (composition(rows[0], _mode(n, step)) for n, step in ((8, 1), (self.matrices, 8)))
         column, rest = rows[1][0], rows[1][1]
         first, second = (row, column) if self.transposed else (column, row)
@@ -145,9 +142,8 @@ class Pattern(NamedTuple):
             raise RangeError(f"{self.name} of a tile of no elements", "1 or more", "give sizes of 1 or more")
         if not count or width % element_bits or extent % count:
             what = f"{self.name} of rows of {extent} elements of {element_bits} bits"
-            raise RangeError(
-                what, f"whole vectors of {width} bits", "choose an access of one element a lane: 'a row', or 'a column'"
-            )
+            expected = f"whole vectors of {width} bits"
+            raise RangeError(what, expected, "choose an access of one element a lane: 'a row', or 'a column'")
         return count
 
 

@@ -121,11 +121,8 @@ def _of_linear(owners: LinearLayout) -> Owned:
     """The owners of a linear layout: the coordinates of each value of block, warp, lane and register."""
     for name in owners.get_in_dim_names():
         if name not in HARDWARE:
-            raise RankError(
-                f"owners with the input {name}",
-                "register, lane, warp, block",
-                "rename it, or invert a layout of memory",
-            )
+            what = f"owners with the input {name}"
+            raise RankError(what, "register, lane, warp, block", "rename it, or invert a layout of memory")
     if not owners.num_out_dims:
         raise RankError("owners of no outputs", "the tensor's dimensions", "give it an output of size 1")
     sizes = [owners.get_in_dim_size(name) if owners.has_in_dim(name) else 1 for name in HARDWARE]
@@ -168,11 +165,8 @@ def _by_warps(coordinates: Sequence[list[int]], threads: int, values: int, lanes
     as they reach."""
     width = min(lanes, threads)
     if threads % width:
-        raise RangeError(
-            f"{threads} threads in warps of {lanes}",
-            f"a multiple of {lanes}, or fewer than {lanes}",
-            f"use {lanes} threads",
-        )
+        what = f"{threads} threads in warps of {lanes}"
+        raise RangeError(what, f"a multiple of {lanes}, or fewer than {lanes}", f"use {lanes} threads")
     if any(min(c) < 0 for c in coordinates):
         raise RangeError(f"owners {text}", "indices of 0 or more", "use strides of 0 or more")
     return Owned(coordinates, (threads // width, width, values), [max(c) + 1 for c in coordinates], text)
@@ -195,11 +189,8 @@ def _of_partition(part: Tensor, lanes: int) -> Owned:
     ]
     threads = max(a.size // count if a.ndim == 2 else 1 for a in arrays)
     if threads == 1 or any(a.dtype.kind not in "iu" for a in arrays):
-        raise RankError(
-            f"owners {part!r}",
-            "a partition by an array of all threads",
-            "write copy[numpy.arange(32)].partition_S(tensor)",
-        )
+        expected = "a partition by an array of all threads"
+        raise RankError(f"owners {part!r}", expected, "write copy[numpy.arange(32)].partition_S(tensor)")
     _require_few(threads * count, "a partition")
     by_thread = [np.broadcast_to(a, (count, threads)).T.ravel().tolist() for a in arrays]
     return _by_warps(by_thread, threads, count, lanes, repr(part))
@@ -234,9 +225,8 @@ def offsets(held: Owned, memory_layout: Any) -> Placed:
         raise LeafTypeError(f"a {type(memory_layout).__name__} as a layout of memory", "a layout", fix)
     found = _by_layout(held, memory_layout)
     if min(found) < 0:
-        raise RangeError(
-            f"offsets of {shown(memory_layout)} below 0", "offsets of 0 or more", "count from where memory begins"
-        )
+        what = f"offsets of {shown(memory_layout)} below 0"
+        raise RangeError(what, "offsets of 0 or more", "count from where memory begins")
     return held.placed(found)
 
 
@@ -253,9 +243,8 @@ def _by_table(held: Owned, table: Any) -> Placed:
         raise RangeError(what, "an offset for each element", "give the array the shape of the tile")
     found: list[int] = table.ravel(order="F").tolist()
     if min(found) < 0:
-        raise RangeError(
-            f"an array of offsets with {min(found)}", "offsets of 0 or more", "count from where memory begins"
-        )
+        what = f"an array of offsets with {min(found)}"
+        raise RangeError(what, "offsets of 0 or more", "count from where memory begins")
     return held.placed([*map(found.__getitem__, held.index)])
 
 
@@ -273,14 +262,12 @@ def extents_of(memory_layout: AnyLayout) -> list[int]:
     if isinstance(memory_layout, PaddedSharedLayout):
         return [*memory_layout.shape]
     if not isinstance(memory_layout, AnyLayout):
-        raise LeafTypeError(
-            f"a {type(memory_layout).__name__} as a layout of memory", "a layout", layout_fix(memory_layout)
-        )
+        what = f"a {type(memory_layout).__name__} as a layout of memory"
+        raise LeafTypeError(what, "a layout", layout_fix(memory_layout))
     sizes = [known(n) for n in product_each(memory_layout.shape)]
     if None in sizes:
-        raise Unproven(
-            f"the memory layout {shown(memory_layout)}", "sizes that are known", "give its symbols values first"
-        )
+        what = f"the memory layout {shown(memory_layout)}"
+        raise Unproven(what, "sizes that are known", "give its symbols values first")
     return [int(n or 0) for n in sizes]
 
 
@@ -356,9 +343,8 @@ def _linear_offsets(held: Owned, memory: LinearLayout) -> Placed:
     else:
         at = held.index
         if max(at) >= math.prod(sizes):
-            raise RangeError(
-                f"owners reach index {max(at)}", f"less than {math.prod(sizes)}", "give a layout of the whole tile"
-            )
+            what = f"owners reach index {max(at)}"
+            raise RangeError(what, f"less than {math.prod(sizes)}", "give a layout of the whole tile")
     columns = there.columns
     if 1 << len(columns) <= _SPARSE * len(at):
         return held.placed([*map(xors(columns).__getitem__, at)])
@@ -370,9 +356,8 @@ def to_offsets(memory: LinearLayout) -> LinearLayout:
     """A linear layout of memory from the tensor's coordinates to the offset."""
     if memory.has_in_dim("partition"):
         count = memory.get_in_dim_size("partition")
-        raise RankError(
-            f"a memory of {count} allocations", "offsets in one", "give the partition_layout, of the owners of a piece"
-        )
+        what = f"a memory of {count} allocations"
+        raise RankError(what, "offsets in one", "give the partition_layout, of the owners of a piece")
     if memory.has_in_dim("offset"):
         return memory.sublayout(["offset"], memory.get_out_dim_names()).pseudoinvert()
     if memory.has_out_dim("offset"):

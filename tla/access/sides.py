@@ -96,9 +96,8 @@ def _extents(sides: Sequence[Any], held: Sequence[Owned | None], tile: Any) -> l
         if not given or not all(given):
             raise RangeError(f"convert of a tile of {shown(tile)}", "extents of 1 or more", "write tile=(16, 16)")
         if has is not None and given != has and (len(has) > 1 or math.prod(given) != has[0]):
-            raise RankError(
-                f"convert of a tile of {shown(tile)} with owners of one of {tuple(has)}", "one tile", "leave tile out"
-            )
+            what = f"convert of a tile of {shown(tile)} with owners of one of {tuple(has)}"
+            raise RankError(what, "one tile", "leave tile out")
         return given if has is None else _Said(given)
     if has is not None:
         return has
@@ -135,9 +134,8 @@ def _layout(
         return x
     if not isinstance(x, LinearLayout) or {*x.get_in_dim_names()} - {*HARDWARE}:
         fix = "give layout.linear(shape) of Triton's, or the (thread, value) layout, as mma.C_TV"
-        raise RankError(
-            f"convert of {type(x).__name__}", "what access() takes: linear layouts of register, lane, warp", fix
-        )
+        what = f"convert of {type(x).__name__}"
+        raise RankError(what, "what access() takes: linear layouts of register, lane, warp", fix)
     require_lanes("convert", x, min(machine.write, machine.read, key=lambda row: row.lanes))
     return x
 
@@ -162,9 +160,8 @@ def _require_threads(usual: Pattern, src: LinearLayout, dst: LinearLayout) -> No
     if sizes[0] != sizes[1]:
         both = " and ".join(f"{warps} x {lanes}" for warps, lanes in sizes)
         fix = "give what one warp has, or a (thread, value) layout of all threads"
-        raise RangeError(
-            f"convert of {usual.name}, of one warp: warps x lanes are {both}", "as many on both sides", fix
-        )
+        what = f"convert of {usual.name}, of one warp: warps x lanes are {both}"
+        raise RangeError(what, "as many on both sides", fix)
 
 
 def _fitted(held: Owned, extents: Sequence[int]) -> LinearLayout | Layout:
@@ -175,9 +172,8 @@ def _fitted(held: Owned, extents: Sequence[int]) -> LinearLayout | Layout:
             if len(extents) == 1
             else "partition make_identity_tensor(...), which has a coordinate for each"
         )
-        raise RankError(
-            f"convert of {held.text}: {len(held.coordinates)} coordinates, of {len(extents)} extents", "as many", fix
-        )
+        what = f"convert of {held.text}: {len(held.coordinates)} coordinates, of {len(extents)} extents"
+        raise RankError(what, "as many", fix)
     if any(n > m for n, m in zip(held.sizes, extents)):
         what = f"convert of {held.text}, which reaches {tuple(held.sizes)}, in a tile of {tuple(extents)}"
         raise RangeError(what, "owners of the tile", "give the larger tile")
@@ -185,9 +181,8 @@ def _fitted(held: Owned, extents: Sequence[int]) -> LinearLayout | Layout:
     index, size = Owned(held.coordinates, held.shape, extents, held.text).index, math.prod(extents)
     if index[0]:
         what = f"convert of {held.text}: the first value is element {index[0]}"
-        raise RangeError(
-            what, "element 0, where a tile begins", "partition the tile by itself, or an identity tensor of its shape"
-        )
+        expected = "element 0, where a tile begins"
+        raise RangeError(what, expected, "partition the tile by itself, or an identity tensor of its shape")
     if all(map(bits.is_power_of_two, (*held.shape, size))):
         columns = [index[1 << k] for k in range(bits.log2(len(index)))]
         if xors(columns) == index:
@@ -197,11 +192,8 @@ def _fitted(held: Owned, extents: Sequence[int]) -> LinearLayout | Layout:
     modes = _modes(index[::registers]), _modes(index[:registers])
     if [t + v for t in _sums(modes[0]) for v in _sums(modes[1])] != index:
         what = f"convert of {held.text}: no layout of threads and values has these elements"
-        raise RangeError(
-            what,
-            "one that is linear over bits, or of shapes and strides",
-            "give a LinearLayout, or a (thread, value) layout",
-        )
+        expected = "one that is linear over bits, or of shapes and strides"
+        raise RangeError(what, expected, "give a LinearLayout, or a (thread, value) layout")
     shape, stride = (tuple(tuple(static(mode[k]) for mode in part) for part in modes) for k in (0, 1))
     return Layout(shape, stride)
 
@@ -248,9 +240,8 @@ def _flat(x: LinearLayout, size: int | None) -> LinearLayout:
 
 def _require_room(has: int, size: int | None) -> None:
     if size is not None and has > size:
-        raise RangeError(
-            f"convert of owners of {has} elements in a tile of {size}", "owners of the tile", "give the larger tile"
-        )
+        what = f"convert of owners of {has} elements in a tile of {size}"
+        raise RangeError(what, "owners of the tile", "give the larger tile")
 
 
 def _count(sides: Sequence[Any], size: int | None) -> int:

@@ -139,11 +139,8 @@ def _in_rounds(src: LinearLayout, dst: LinearLayout, width: int, machine: Machin
     lanes = bits.rank(_shared(src, dst))
     if fewest > total - lanes:
         least = (1 << lanes) * width // 8
-        raise RangeError(
-            f"convert through {scratch_bytes} bytes",
-            f"{least} at least, what lanes and warps hold",
-            f"give {least} bytes",
-        )
+        what = f"convert through {scratch_bytes} bytes"
+        raise RangeError(what, f"{least} at least, what lanes and warps hold", f"give {least} bytes")
     part = _Part(bits.Echelon(basis), total - fewest)
     stored, loaded = _with_common_steps(part.owners(src), part.owners(dst))
     way = _chosen(stored.layout, loaded.layout, width, machine)

@@ -128,11 +128,8 @@ def require_held(src: RadixLayout, dst: RadixLayout) -> None:
     missing = {*elements(dst).ravel().tolist()} - {*elements(src).ravel().tolist()}
     if missing:
         at = ", ".join(map(str, min(idx2crd(x, (*src.out_sizes.values(),)) for x in missing)))
-        raise RangeError(
-            f"convert: nobody holds element ({at}) before",
-            "a source that holds it",
-            "convert to the part that it holds",
-        )
+        what = f"convert: nobody holds element ({at}) before"
+        raise RangeError(what, "a source that holds it", "convert to the part that it holds")
 
 
 def elements(layout: RadixLayout) -> npt.NDArray[Any]:
@@ -149,11 +146,8 @@ def elements(layout: RadixLayout) -> npt.NDArray[Any]:
 def plain_sums(layout: RadixLayout, name: str) -> dict[str, Digits]:
     sums = layout.sums(name)
     if sums is None:
-        raise RangeError(
-            f"convert: sums of {layout} wrap in {name}",
-            "sums that stay in the tile",
-            "give both layouts over bits or slices",
-        )
+        what = f"convert: sums of {layout} wrap in {name}"
+        raise RangeError(what, "sums that stay in the tile", "give both layouts over bits or slices")
     return dict(sums)
 
 
@@ -193,11 +187,8 @@ def _on_common(extents: Iterable[list[int]]) -> list[int]:
     """Extents whose places are those of all lists."""
     places = sorted({p for of in extents for p in itertools.accumulate(of, lambda a, b: a * b)} | {1})
     if any(b % a for a, b in itertools.pairwise(places)):
-        raise RangeError(
-            f"convert: digits end at {places}",
-            "ends that divide each other",
-            "write digits that end at the same places",
-        )
+        what = f"convert: digits end at {places}"
+        raise RangeError(what, "ends that divide each other", "write digits that end at the same places")
     return [b // a for a, b in itertools.pairwise(places)]
 
 

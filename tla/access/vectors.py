@@ -73,18 +73,16 @@ def _unswizzled(layout: AnyLayout, count: int) -> Layout | None:
             return None
         layout = layout.inner
     if not isinstance(layout, Layout):
-        raise LeafTypeError(
-            f"vector_width of a {type(layout).__name__}", "a layout, or a swizzle on one", "give tensor.layout"
-        )
+        what = f"vector_width of a {type(layout).__name__}"
+        raise LeafTypeError(what, "a layout, or a swizzle on one", "give tensor.layout")
     return layout
 
 
 def _common(src: Layout, dst: Layout, count: int) -> bool:
     """Whether `count` consecutive offsets are at the same coordinates in both layouts."""
     if equal(product(src.shape), product(dst.shape)) is False:
-        raise RangeError(
-            f"vector_width of {shown(src)} and {shown(dst)}", "layouts of one size", "cut both to one tile"
-        )
+        what = f"vector_width of {shown(src)} and {shown(dst)}"
+        raise RangeError(what, "layouts of one size", "cut both to one tile")
     if congruent(src.shape, dst.shape):
         modes = zip(leaves(src.shape), leaves(src.stride), leaves(dst.stride))
         if any(known(a) == 1 and known(b) == 1 and divides(count, n) is True for n, a, b in modes):

@@ -203,9 +203,8 @@ def _asked(does: Callable[..., Any], *args: Any) -> Layout:
 def _by_mode(f: Callable[..., pycute.Layout], layout: pycute.Layout, tiles: tuple[Any, ...]) -> pycute.Layout:
     """f of each mode and its tile; modes past the last tile stay."""
     if len(tiles) > len(require_layout(f.__name__, layout)):
-        raise Refusal(
-            f"{len(tiles)} tiles for {layout}", f"{len(layout)} at most", "give one for each mode, None for none"
-        )
+        what = f"{len(tiles)} tiles for {layout}"
+        raise Refusal(what, f"{len(layout)} at most", "give one for each mode, None for none")
     made: pycute.Layout = pycute.by_mode(f, layout, tiles, keep_rest=True)
     return made
 

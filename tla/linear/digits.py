@@ -72,11 +72,8 @@ def taken(name: str, size: int, left: list[Digit], radices: Sequence[int]) -> li
         d = left.pop()
         here = math.gcd(d.extent, size)
         if here < min(d.extent, size):
-            raise RangeError(
-                f"reshape_ins: {name} cuts a digit of {d.extent} at {size}",
-                "a cut that is even",
-                "give sizes that divide it",
-            )
+            what = f"reshape_ins: {name} cuts a digit of {d.extent} at {size}"
+            raise RangeError(what, "a cut that is even", "give sizes that divide it")
         digits.append(Digit(here, d.step))
         if here < d.extent:
             left.append(Digit(d.extent // here, d.times(here, radices)))
@@ -236,24 +233,21 @@ def radices_of(name: str, x: object) -> Vector:
 
 def digits_of(name: str, given: object, outs: Sequence[tuple[str, Vector]]) -> list[Digit]:
     if not isinstance(given, (list, tuple)):
-        raise LeafTypeError(
-            f"RadixLayout: the digits of {name} are {shown(given)[:60]}", "pairs of extent and basis", "write [(4, 1)]"
-        )
+        what = f"RadixLayout: the digits of {name} are {shown(given)[:60]}"
+        raise LeafTypeError(what, "pairs of extent and basis", "write [(4, 1)]")
     return [_digit(name, pair, outs) for pair in given]
 
 
 def _digit(name: str, pair: object, outs: Sequence[tuple[str, Vector]]) -> Digit:
     if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-        raise LeafTypeError(
-            f"RadixLayout: a digit of {name} is {shown(pair)[:60]}", "a pair of extent and basis", "write (4, 1)"
-        )
+        what = f"RadixLayout: a digit of {name} is {shown(pair)[:60]}"
+        raise LeafTypeError(what, "a pair of extent and basis", "write (4, 1)")
     extent = integer(f"RadixLayout: an extent of {name}", pair[0])
     vector = pair[1] if isinstance(pair[1], (list, tuple)) else [pair[1]]
     if len(vector) != len(outs):
         what = f"RadixLayout: the basis {shown(pair[1])[:60]} of {name}"
-        raise RankError(
-            what, f"{len(outs)} integers, one for each of {', '.join(d for d, _ in outs)}", "give one for each output"
-        )
+        expected = f"{len(outs)} integers, one for each of {', '.join(d for d, _ in outs)}"
+        raise RankError(what, expected, "give one for each output")
     step: list[int] = []
     for x, (out, radices) in zip(vector, outs):
         value, size = integer(f"RadixLayout: a basis of {name}", x), math.prod(radices)
@@ -262,8 +256,7 @@ def _digit(name: str, pair: object, outs: Sequence[tuple[str, Vector]]) -> Digit
                 f"RadixLayout: a digit of {name} has extent {extent} and goes to {value} of {out}, which has size "
                 f"{size}"
             )
-            raise RangeError(
-                what, f"an extent of 1 or more, and 0 to {size - 1}", "take the basis modulo the size, or a larger one"
-            )
+            expected = f"an extent of 1 or more, and 0 to {size - 1}"
+            raise RangeError(what, expected, "take the basis modulo the size, or a larger one")
         step += split(value, radices)
     return Digit(extent, tuple(step))

@@ -54,9 +54,8 @@ class LinearLayout(Built, Displayed):
         table = self.get_in_dim_names() if kind == "input" else self.get_out_dim_names()
         for name in names:
             if name not in table:
-                raise RankError(
-                    f"no {kind} is named {name!r:.40}", f"some of {', '.join(table) or 'none'}", "use names among these"
-                )
+                what = f"no {kind} is named {name!r:.40}"
+                raise RankError(what, f"some of {', '.join(table) or 'none'}", "use names among these")
         return {*names}
 
     @checked
@@ -166,11 +165,8 @@ class LinearLayout(Built, Displayed):
                 what = (
                     f"compose: {name} has size {size}, and the outer layout takes {outer.get_in_dim_size(name)} of it"
                 )
-                raise RangeError(
-                    what,
-                    f"an input of at least {size}",
-                    f"write compose(outer.resize_in_dim({name!r}, {size})): it ignores the rest",
-                )
+                fix = f"write compose(outer.resize_in_dim({name!r}, {size})): it ignores the rest"
+                raise RangeError(what, f"an input of at least {size}", fix)
         names = self.get_out_dim_names()
         ins = tuple(
             (name, tuple(tuple(outer.apply(dict(zip(names, v))).values()) for v in vectors))
@@ -187,15 +183,13 @@ class LinearLayout(Built, Displayed):
         if not self.is_injective():
             a = bits.kernel(self.columns)[0]
             at = self._inputs_text(a)
-            raise InjectivityError(
-                f"invert: {at} goes where all zeros go", "no two inputs with one output", "use pseudoinvert()"
-            )
+            what = f"invert: {at} goes where all zeros go"
+            raise InjectivityError(what, "no two inputs with one output", "use pseudoinvert()")
         if not self.is_surjective():
             missing = unpack(bits.complement(self.columns, self.get_total_out_dim_size_log2())[0], self._outs)
             what = f"invert: nothing reaches ({', '.join(map(str, missing))})"
-            raise RangeError(
-                what, "a layout that reaches every output", "add bases that reach it, or make its outputs smaller"
-            )
+            expected = "a layout that reaches every output"
+            raise RangeError(what, expected, "add bases that reach it, or make its outputs smaller")
         return self.pseudoinvert()
 
     def _inputs_text(self, x: int) -> str:
@@ -237,9 +231,8 @@ class LinearLayout(Built, Displayed):
                     f"invert_and_compose: {name} has size {size}, and {outer.get_out_dim_size(name)} in the outer "
                     "layout"
                 )
-                raise RangeError(
-                    what, f"an output of at least {size} there", f"write outer.resize_out_dim({name!r}, {size})"
-                )
+                expected = f"an output of at least {size} there"
+                raise RangeError(what, expected, f"write outer.resize_out_dim({name!r}, {size})")
         both = [
             d
             for d in outer.get_in_dim_names()
@@ -266,11 +259,8 @@ class LinearLayout(Built, Displayed):
         for v in (v for _, vectors in self._ins for v in vectors):
             found = matrix.solve(outer.pack(v))
             if found is None:
-                raise RangeError(
-                    f"{where}: nothing reaches ({', '.join(map(str, v))})",
-                    "a layout that reaches it",
-                    "add bases, or broadcast",
-                )
+                what = f"{where}: nothing reaches ({', '.join(map(str, v))})"
+                raise RangeError(what, "a layout that reaches it", "add bases, or broadcast")
             columns.append(found)
         outs = tuple((name, 1 << len(vectors)) for name, vectors in outer._ins)
         return LinearLayout._of_columns([(name, len(vectors)) for name, vectors in self._ins], outs, columns)

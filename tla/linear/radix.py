@@ -97,11 +97,8 @@ class RadixLayout(Value, Displayed):
             checked_names(kind, names, "RadixLayout")
             for name in names:
                 if not (name.isascii() and name.isidentifier()):
-                    raise LeafTypeError(
-                        f"RadixLayout: the {kind} {name!r:.40}",
-                        "a name of letters, digits and underscores",
-                        "rename it",
-                    )
+                    what = f"RadixLayout: the {kind} {name!r:.40}"
+                    raise LeafTypeError(what, "a name of letters, digits and underscores", "rename it")
         made = _made(ins, outs)
         put(self, "ins", made.ins)
         put(self, "outs", made.outs)
@@ -181,11 +178,8 @@ class RadixLayout(Value, Displayed):
         """
         if {*inputs} != {*self.in_sizes}:
             has = ", ".join(self.in_sizes) or "none"
-            raise RankError(
-                f"apply to inputs {', '.join(map(str, inputs)) or 'none'}",
-                f"one value for each of {has}",
-                "give them all",
-            )
+            what = f"apply to inputs {', '.join(map(str, inputs)) or 'none'}"
+            raise RankError(what, f"one value for each of {has}", "give them all")
         values: list[Any] = []
         for name, digits in self.ins:
             left = input_value(name, inputs[name])
@@ -327,9 +321,8 @@ class RadixLayout(Value, Displayed):
                 if most < has
                 else "leave it as it is: its values begin again at its size"
             )
-            raise RangeError(
-                f"resize_out of {name} to {size}: its values add up to {most}", f"sums below {min(size, has)}", fix
-            )
+            what = f"resize_out of {name} to {size}: its values add up to {most}"
+            raise RangeError(what, f"sums below {min(size, has)}", fix)
         new = radices_of(name, size)
 
         def resized(step: Vector) -> Vector:
@@ -342,9 +335,8 @@ class RadixLayout(Value, Displayed):
         """The digits where this output adds as one number, cut where they reach its size, and the place
         of its radix."""
         if name not in self.out_dims:
-            raise RankError(
-                f"no output is named {name!r:.40}", f"one of {', '.join(self.out_dims)}", "give one of these names"
-            )
+            what = f"no output is named {name!r:.40}"
+            raise RankError(what, f"one of {', '.join(self.out_dims)}", "give one of these names")
         plain = self.reshape_outs({d: self.out_sizes[d] if d == name else m for d, m in self.outs})
         k = sum(len(m) for _, m in itertools.takewhile(lambda pair: pair[0] != name, plain.outs))
         rooms = dict.fromkeys(range(k, k + len(plain.out_dims[name])), self.out_sizes[name])
@@ -417,9 +409,8 @@ class RadixLayout(Value, Displayed):
         found = composed(inner.ins, inner.radices, below, outer.radices)
         if found is None:
             what = f"compose of {self} and {outer}: digits wrap that the outer layout does not repeat"
-            raise RangeError(
-                what, "digits that stay below the extents of the outer layout", "keep both: apply one after the other"
-            )
+            expected = "digits that stay below the extents of the outer layout"
+            raise RangeError(what, expected, "keep both: apply one after the other")
         return _made(found, outer.outs)
 
     def is_surjective(self) -> bool:
@@ -447,11 +438,8 @@ class RadixLayout(Value, Displayed):
         """The outputs of all inputs, each as one integer."""
         total = math.prod(self.in_sizes.values())
         if total > MAX_COUNTED:
-            raise RangeError(
-                f"the outputs of {self}: {total} inputs",
-                f"{MAX_COUNTED} at most, or whole turns",
-                "look at a part of it",
-            )
+            what = f"the outputs of {self}: {total} inputs"
+            raise RangeError(what, f"{MAX_COUNTED} at most, or whole turns", "look at a part of it")
         flat = self.reshape_ins({"index": total}).reshape_outs({"offset": self.radices})
         return [flat.apply({"index": x})["offset"] for x in range(total)]
 
@@ -478,9 +466,8 @@ class RadixLayout(Value, Displayed):
         """
         has, wants = math.prod(self.in_sizes.values()), math.prod(self.radices)
         if has > wants:
-            raise InjectivityError(
-                f"invert of {self}: {has} inputs, {wants} outputs", "no two with one output", "use right_inverse()"
-            )
+            what = f"invert of {self}: {has} inputs, {wants} outputs"
+            raise InjectivityError(what, "no two with one output", "use right_inverse()")
         if has < wants:
             raise RangeError(f"invert of {self}: {has} inputs, {wants} outputs", "as many", "use left_inverse()")
         return self.right_inverse()  # of as many inputs as outputs, and each output is reached

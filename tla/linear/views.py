@@ -72,9 +72,8 @@ def _sizes(layout: Bases, names: Sequence[str]) -> list[int]:
         if name not in names:
             raise RankError(f"a view of the input {name}", f"inputs among {', '.join(names)}", "rename it")
     if layout.get_total_in_dim_size_log2() > 20:
-        raise RangeError(
-            f"a view of 2^{layout.get_total_in_dim_size_log2()} elements", f"{MAX_SHOWN} at most", "look at a sublayout"
-        )
+        what = f"a view of 2^{layout.get_total_in_dim_size_log2()} elements"
+        raise RangeError(what, f"{MAX_SHOWN} at most", "look at a sublayout")
     return [layout.get_in_dim_size(name) if layout.has_in_dim(name) else 1 for name in names]
 
 

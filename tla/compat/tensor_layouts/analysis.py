@@ -318,9 +318,8 @@ def _permutation(layout: LayoutExpr) -> list[int]:
     if len(found) != len(offsets):
         raise LayoutError(f"{layout} is not injective", "each offset once", "take its modes of stride 0 away")
     if found and found[-1] - found[0] + 1 != len(found):
-        raise LayoutError(
-            f"the image of {layout} is not a dense interval", "offsets without a gap", "take a contiguous layout"
-        )
+        what = f"the image of {layout} is not a dense interval"
+        raise LayoutError(what, "offsets without a gap", "take a contiguous layout")
     return [offset - found[0] for offset in offsets]
 
 

@@ -45,11 +45,8 @@ def tiled_layout(found: LinearLayout) -> TiledLayout:
             made = _made(roles, base, vector, wanted)
             if made is not None and _is(made, wanted, shape):
                 return made
-    raise RangeError(
-        "tiled_layout: registers whose order no tiles have",
-        "registers that go through each dimension upwards",
-        "reorder them",
-    )
+    what = "tiled_layout: registers whose order no tiles have"
+    raise RangeError(what, "registers that go through each dimension upwards", "reorder them")
 
 
 def _of_warpgroup(found: LinearLayout) -> LinearLayout:
@@ -61,11 +58,8 @@ def _of_warpgroup(found: LinearLayout) -> LinearLayout:
     for name, size in names.items():
         if size and (not found.has_in_dim(name) or found.get_in_dim_size(name) != size):
             has = found.get_in_dim_size(name) if found.has_in_dim(name) else 1
-            raise RangeError(
-                f"tiled_layout: {has} {name}s",
-                f"{size}, of a warpgroup",
-                f"write tiled_layout(layout.resize_in_dim({name!r}, {size}))",
-            )
+            fix = f"write tiled_layout(layout.resize_in_dim({name!r}, {size}))"
+            raise RangeError(f"tiled_layout: {has} {name}s", f"{size}, of a warpgroup", fix)
     return LinearLayout({name: found.bases.get(name, ()) for name in names}, found.out_dims)
 
 
@@ -87,18 +81,14 @@ def _roles(wanted: LinearLayout) -> list[list[Role]]:
                 or (places and places[0][1] in table[places[0][0]])
             ):
                 what = f"tiled_layout: {name}={1 << k} goes to ({', '.join(map(str, v))})"
-                raise RangeError(
-                    what,
-                    "a bit of one dimension that nothing else goes to",
-                    "keep the LinearLayout: no tiled layout is this map",
-                )
+                expected = "a bit of one dimension that nothing else goes to"
+                raise RangeError(what, expected, "keep the LinearLayout: no tiled layout is this map")
             for dim, bit in places:
                 table[dim][bit] = Role(name, k)
     for dim, (name, size) in enumerate(wanted.out_dims.items()):
         if len(table[dim]) != bits.log2(size):
-            raise RangeError(
-                f"tiled_layout: nobody holds all of {name}", "each element held", "give the layout of the whole array"
-            )
+            what = f"tiled_layout: nobody holds all of {name}"
+            raise RangeError(what, "each element held", "give the layout of the whole array")
     return [[found[k] for k in range(len(found))] for found in table]
 
 

@@ -138,9 +138,8 @@ class SliceLayout(Parameters):
         require_distributed(f"{self.name}: the parent", self.parent)
         dim = integer(f"{self.name}: dim", self.dim)
         if dim >= self.parent.rank:
-            raise RankError(
-                f"{self.name}: dim {dim} of a parent of rank {self.parent.rank}", "one of its dimensions", "use 0"
-            )
+            what = f"{self.name}: dim {dim} of a parent of rank {self.parent.rank}"
+            raise RankError(what, "one of its dimensions", "use 0")
         self._set(dim=dim)
 
     @property
@@ -165,6 +164,5 @@ class SliceLayout(Parameters):
 def require_distributed(where: str, x: object) -> None:
     """Refuse what is no layout of registers."""
     if not (isinstance(x, Parameters) and hasattr(x, "linear") and hasattr(x, "cga_layout") and hasattr(x, "rank")):
-        raise RankError(
-            f"{where} is a {type(x).__name__}", "a distributed layout", "give a BlockedLayout, or that of an MMA"
-        )
+        what = f"{where} is a {type(x).__name__}"
+        raise RankError(what, "a distributed layout", "give a BlockedLayout, or that of an MMA")

@@ -274,11 +274,8 @@ class PaddedSharedLayout(Parameters):
         self._vectors("cga_layout", rank)
         pairs = self._vectors("interval_padding_pairs", 2)
         if not pairs or len({interval for interval, _ in pairs}) != len(pairs):
-            raise RankError(
-                f"{self.name}: interval_padding_pairs {list(pairs)}",
-                "intervals that differ, at least one",
-                "write [[32, 4]]",
-            )
+            what = f"{self.name}: interval_padding_pairs {list(pairs)}"
+            raise RankError(what, "intervals that differ, at least one", "write [[32, 4]]")
         for interval, padding in pairs:
             power_of_two(f"{self.name}: an interval", interval)
             power_of_two(f"{self.name}: a padding", padding)
@@ -343,9 +340,8 @@ class PartitionedSharedLayout(Parameters):
         piece = self.partition_layout
         if not isinstance(piece, (SwizzledSharedLayout, NVMMASharedLayout, SharedLinearLayout, PaddedSharedLayout)):
             fix = "give a SwizzledSharedLayout or a PaddedSharedLayout"
-            raise LeafTypeError(
-                f"{self.name}: the partition_layout is a {type(piece).__name__}", "a layout of shared memory", fix
-            )
+            what = f"{self.name}: the partition_layout is a {type(piece).__name__}"
+            raise LeafTypeError(what, "a layout of shared memory", fix)
         self._set(partition_dim=integer(f"{self.name}: partition_dim", self.partition_dim))
         inside = self.partition_dim < piece.rank
         tiles.require(

@@ -44,9 +44,8 @@ def to_text(layout: Parameters) -> str:
     Raises     LeafTypeError for what is no layout of Gluon's
     """
     if type(layout) not in _NAMES:
-        raise LeafTypeError(
-            f"to_text of a {type(layout).__name__}", "a layout of tla.linear.triton", "give a BlockedLayout, or another"
-        )
+        what = f"to_text of a {type(layout).__name__}"
+        raise LeafTypeError(what, "a layout of tla.linear.triton", "give a BlockedLayout, or another")
     name = _NAMES[type(layout)]
     form = FORMS[name]
     pairs = ", ".join(f"{key} = {_value(x)}" for key, x in form.write(layout).items())

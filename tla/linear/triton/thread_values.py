@@ -43,19 +43,15 @@ warp_bases=[[8, 0], [16, 0]], block_bases=[], shape=[32, 32])
     lanes = one_of("from_thread_values: threads_per_warp", threads_per_warp, WARPS)
     if not isinstance(layout, AnyLayout) or len(modes_of(layout.shape)) != 2:
         what = f"from_thread_values of {shown(layout) if isinstance(layout, AnyLayout) else type(layout).__name__}"
-        raise LeafTypeError(
-            what, "a layout of two modes, thread and value", layout_fix(layout) or "group its modes first"
-        )
+        expected = "a layout of two modes, thread and value"
+        raise LeafTypeError(what, expected, layout_fix(layout) or "group its modes first")
     shape = tiles.checked_shape("from_thread_values", tile, len(tile) if isinstance(tile, (list, tuple)) else 1)
     names = tiles.dim_names(len(shape))
     found = linear(layout, ["thread", "register"], dict(zip(names, shape)))
     threads = found.get_in_dim_size("thread")
     if threads % lanes:
-        raise RangeError(
-            f"from_thread_values: {threads} threads in warps of {lanes}",
-            "whole warps",
-            f"use a multiple of {lanes} threads",
-        )
+        what = f"from_thread_values: {threads} threads in warps of {lanes}"
+        raise RangeError(what, "whole warps", f"use a multiple of {lanes} threads")
     cut = tiles.log2(lanes)
     bases = found.bases["thread"]
     return DistributedLinearLayout(found.bases["register"], bases[:cut], bases[cut:], (), shape)

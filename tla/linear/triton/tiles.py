@@ -25,9 +25,8 @@ def checked_shape(where: str, shape: Sequence[int], rank: int) -> tuple[int, ...
     """The shape of a tensor: one power of two for each dimension."""
     sizes = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
     if len(sizes) != rank:
-        raise RankError(
-            f"{where}: a shape of {len(sizes)} dimensions for a layout of {rank}", f"{rank} sizes", "give one for each"
-        )
+        what = f"{where}: a shape of {len(sizes)} dimensions for a layout of {rank}"
+        raise RankError(what, f"{rank} sizes", "give one for each")
     return tuple(power_of_two(f"{where}: size {k} of the shape", n) for k, n in enumerate(sizes))
 
 
@@ -94,9 +93,8 @@ def blocks(where: str, cga_layout: Sequence[Vector], shape: Sequence[int]) -> Li
     names = dim_names(len(shape))
     for v in cga_layout:
         if len(v) != len(shape):
-            raise RankError(
-                f"{where}: the basis {list(v)} of cga_layout", f"{len(shape)} integers", "give one for each dimension"
-            )
+            what = f"{where}: the basis {list(v)} of cga_layout"
+            raise RankError(what, f"{len(shape)} integers", "give one for each dimension")
     sizes = least_shape(cga_layout, len(shape))
     return not_larger(LinearLayout({"block": list(cga_layout)}, dict(zip(names, sizes))), dict(zip(names, shape)))
 

@@ -71,11 +71,8 @@ class Typed(NamedTuple):
         """
         found = self.linear
         if "offset" not in found.get_in_dim_names():
-            raise LeafTypeError(
-                f"the memory of a {self.layout.name}",
-                "a layout of shared memory",
-                "use .linear: who holds each element",
-            )
+            what = f"the memory of a {self.layout.name}"
+            raise LeafTypeError(what, "a layout of shared memory", "use .linear: who holds each element")
         before = layout_of(found.invert())
         return (
             compose(_padding(self.layout, size(before)), before)
@@ -119,9 +116,8 @@ def from_type(text: str, names: Mapping[str, Any] | None = None) -> Typed:
     layout = with_rank(layout, len(shape)) if text.lstrip().startswith("tensor") else layout
     rank = int(layout.rank)
     if len(shape) < rank or (text.lstrip().startswith("tensor") and len(shape) != rank):
-        raise RankError(
-            f"{text:.60}: {len(shape)} extents", f"{rank}, the rank of its layout", "give one for each dimension"
-        )
+        what = f"{text:.60}: {len(shape)} extents"
+        raise RankError(what, f"{rank}, the rank of its layout", "give one for each dimension")
     if isinstance(layout, NVMMASharedLayout) and width.bits != layout.element_bitwidth:
         what = f"{text:.60}: {width.said} in a layout of elementBitWidth = {layout.element_bitwidth}"
         raise RangeError(what, f"elementBitWidth = {width.bits}", "give the layout and the elements one width")
