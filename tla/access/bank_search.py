@@ -42,8 +42,7 @@ class Budget:
 
 
 def best_banks(taken: Sequence[Taken], vectors: Vectors, n: int, budget: Budget) -> Found | None:
-    """The linear layout of a tile of 2^n elements with these vectors whose banks accesses meet least; None
-    where there is none."""
+    """A linear layout of 2^n elements with these vectors whose banks accesses meet least; None if there is none."""
     space = _Space.of(taken, vectors, n)
     if space is None:
         return None
@@ -153,8 +152,7 @@ class _Space(NamedTuple):
 
 
 def _room(forms: Sequence[int], n: int) -> list[int]:
-    """A basis of the indices whose offsets are whole vectors of the accesses in sequence: where all their low
-    bits are 0."""
+    """A basis of the indices whose offsets are whole vectors of the accesses in sequence: all their low bits are 0."""
     return bits.kernel([along(forms, 1 << k) for k in range(n)]) if forms else [1 << k for k in range(n)]
 
 

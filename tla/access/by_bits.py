@@ -48,8 +48,7 @@ class ByBits(NamedTuple):
         return all(1 << k in self.register for k in range(bits.log2(count)))
 
     def walks_alike(self, count: int) -> bool:
-        """Whether registers walk through vectors of so many elements in one order in every lane: all else goes
-        to other vectors."""
+        """Whether registers walk vectors of so many elements in one order in every lane: all else goes elsewhere."""
         rest = [c for c in self.register if c >= count or not bits.is_power_of_two(c)]
         return self.walks(count) and all(c % count == 0 for c in (*rest, *self.lane, *self.warp))
 
@@ -59,8 +58,7 @@ class ByBits(NamedTuple):
         return all(space.spans(1 << k) for k in range(bits.log2(count)))
 
     def in_sequence(self, count: int) -> bool:
-        """Whether the first registers are a vector of so many elements, one after the other, and so on: as an
-        instruction copies them."""
+        """Whether the registers are vectors of so many elements, one after the other: as an instruction copies them."""
         k = bits.log2(count)
         return self.register[:k] == [1 << i for i in range(k)] and all(
             c % count == 0 for c in (*self.register[k:], *self.lane, *self.warp)
@@ -76,8 +74,7 @@ class ByBits(NamedTuple):
 
 
 def by_bits(owners: object, memory_layout: object, lanes: int) -> ByBits | None:
-    """The columns of owners in a memory of a known layout; None where its offsets are no such xors, or not
-    known to be."""
+    """The columns of owners in a memory of a known layout; None where offsets are no such xors, or not known to be."""
     held = linear_owners(owners, lanes)
     if held is None or not held.num_out_dims or {*held.get_in_dim_names()} - {*HARDWARE}:
         return None
@@ -98,8 +95,7 @@ def are_powers(row: Memory, element_bits: int) -> bool:
 
 
 def linear_owners(owners: Any, lanes: int) -> LinearLayout | None:
-    """Owners as a linear layout of hardware, of a (thread, value) layout onto the index of a tile; None where they are
-    not linear."""
+    """Owners as a linear layout of hardware, a (thread, value) layout's onto a tile's index; None if not linear."""
     if isinstance(owners, LinearLayout):
         return owners
     if not isinstance(owners, AnyLayout) or len(modes_of(owners.shape)) != 2:
@@ -111,8 +107,7 @@ def linear_owners(owners: Any, lanes: int) -> LinearLayout | None:
 
 
 def of_threads(owners: AnyLayout, lanes: int) -> LinearLayout:
-    """A (thread, value) layout as a linear layout of hardware onto the index of its tile; refused as
-    linear() refuses it."""
+    """A (thread, value) layout as a linear layout of hardware onto its tile's index; refused as linear() refuses it."""
     found = linear(owners, ["thread", "register"])
     threads = found.bases["thread"]
     cut = bits.log2(lanes)
@@ -121,8 +116,7 @@ def of_threads(owners: AnyLayout, lanes: int) -> LinearLayout:
 
 
 def offset_columns(memory: Any, sizes: Sequence[int]) -> list[int] | None:
-    """The change of the offset by each bit of an index of a tensor of these sizes; None where the memory is not linear,
-    or too small."""
+    """The offset's change by each bit of an index of a tensor of these sizes; None if not linear, or too small."""
     try:
         if isinstance(memory, LinearLayout):
             there = to_offsets(memory)

@@ -1,5 +1,4 @@
-"""Conversions between two thread-value layouts of a tile: in registers, by shuffles in a warp, or
-through shared memory."""
+"""Conversions between two thread-value layouts of a tile: in registers, by shuffles in a warp, or by shared memory."""
 
 from __future__ import annotations
 
@@ -162,8 +161,7 @@ class _Asked(NamedTuple):
         )
 
     def cheaper(self, steps: tuple[Step, ...]) -> ConversionPlan:
-        """The plan of steps within warps, or through memory if that takes fewer cycles; memory is looked at
-        where it might."""
+        """The plan of steps within warps, or by memory if that takes fewer cycles; it is looked at where it might."""
         name, plan = self.machine.name, self.within(steps, "")
         least = self._least()
         if plan.cycles <= least:

@@ -249,8 +249,7 @@ def _vector(at: Placed, bits: int, row: Memory) -> int:
 
 
 def _steps(at: Placed) -> set[int] | None:
-    """The steps of an offset, by xor, that one bit of the register's number makes everywhere; None where that number is
-    no power of two."""
+    """The offset's xor steps, one of each bit of the register's number; None where their number is no power of two."""
     if at.registers & (at.registers - 1):
         return None
     found: set[int] = set()
@@ -300,8 +299,7 @@ def _given(at: Placed, bits: int, asked: Asked, row: Memory) -> int:
 
 
 def _filled(at: Placed, count: int, bits: int, row: Memory) -> Placed:
-    """The same vectors, dealt to lanes in the order in which they lie; RangeError where they are not runs of one from
-    each lane."""
+    """The same vectors, dealt to lanes as they lie; RangeError where they are not runs of one from each lane."""
     vectors, what = sorted({x // count for x in at.of}), f"loads of {count * bits} bits of each of {row.lanes} lanes"
     if len(vectors) * count < len(at.of):
         raise RangeError(f"{what}: two elements of one place", "a place for each", "give a layout without repeats")
@@ -318,8 +316,7 @@ def _filled(at: Placed, count: int, bits: int, row: Memory) -> Placed:
 
 
 def _out_of_sequence(at: Placed, count: int) -> tuple[int, int, int] | None:
-    """A warp, lane and register whose place in a vector is not its number's: an instruction that copies memory moves
-    elements in order."""
+    """A warp, lane and register not at its number's place in a vector: an instruction moves elements in order."""
     if count > 1:
         for place, x in enumerate(at.of):
             if x % count != place % at.registers % count:
@@ -351,8 +348,7 @@ def _no_vectors(at: Placed, bits: int, width: int, row: Memory) -> RangeError:
 
 
 class _Instruction(NamedTuple):
-    """An instruction of a warp: the first register of its vectors, where they begin in each lane [bits],
-    and its cost."""
+    """An instruction of a warp: its vectors' first register, where they begin in each lane [bits], and its cost."""
 
     warp: int
     register: int
@@ -423,8 +419,7 @@ def _access(worst: _Instruction, width: int, instructions: int, total: int, elem
 
 
 def _instructions(vectors: list[list[int]]) -> list[tuple[int, list[int]]]:
-    """The vector of each lane in each instruction, with the first register of it: lanes go through theirs
-    in one order."""
+    """Each lane's vector in each instruction, with the first register of it: lanes go through theirs in one order."""
     queues = [[*dict.fromkeys(row)] for row in vectors]
     firsts = sorted({v: r for r, v in reversed([*enumerate(vectors[0])])}.values())
     if all(len(q) == len(firsts) == len({row[r] for r in firsts}) for q, row in zip(queues, vectors)):

@@ -112,8 +112,7 @@ def _body(function: _Function, steps: Sequence[Step]) -> Iterator[str]:
 
 
 def _shuffles(function: _Function, rounds: Sequence[Shuffle]) -> Iterator[str]:
-    """All rounds: the words of the source permuted by lane, one shuffle a round, the words that were read
-    permuted by lane."""
+    """All rounds: the source's words permuted by lane, a shuffle a round, the words that were read permuted by lane."""
     _require_value(function)
     do = Exchanges.of(rounds, *(bits.log2(x.get_in_dim_size("register")) for x in (function.src, function.dst)))
     parts, name = function.parts, "lane" if rounds[0].warps == 1 else "thread"
@@ -162,8 +161,7 @@ def _exchanges(numbers: Iterable[tuple[int, int]], name: str, parts: int, condit
 
 
 def _selector(function: _Function, columns: Sequence[int], name: str) -> str:
-    """The bytes of a word permuted by lane or thread: each bit of its number changes the place of a value
-    in the word."""
+    """The bytes of a word permuted by lane or thread: each bit of its number changes a value's place in the word."""
     keep, step = function.dialect.select
     return f"{keep:#x}u ^ {linear_text([c * (function.width // 8) for c in columns], name)} * {step:#x}u"
 
@@ -283,8 +281,7 @@ def _sum_text(columns: Sequence[int]) -> str:
 
 
 def _mover(function: _Function, name: str, columns: Sequence[int], size: int) -> Iterator[str]:
-    """The function that stores, or loads, one vector of `part`; its values are permuted by thread where `columns`
-    change its places."""
+    """The function that stores, or loads, a vector of `part`; `columns` permute its values by thread."""
     width, together = size * function.width, max(1, WORD_BITS // function.width)
     words = -(-width // WORD_BITS)
     turns = [
@@ -300,8 +297,7 @@ def _mover(function: _Function, name: str, columns: Sequence[int], size: int) ->
 
 
 def vector_mover(dialect: Dialect, store: bool, size: int, width: int, turns: Sequence[str] = ()) -> Iterator[str]:
-    """The function `store`, or `load`, of one vector of so many values of a width [bits]; turns: what
-    permutes its words `v`."""
+    """The function `store`, or `load`, of a vector of so many values of a width [bits]; turns permute its words `v`."""
     access = (dialect.store if store else dialect.load)(size * width)
     yield from _function_of_one(store, size, width, [*turns, *access] if store else [*access, *turns])
 
@@ -330,8 +326,7 @@ def _function_of_one(store: bool, size: int, value_bits: int, body: Sequence[str
 
 
 def _joined(at: Placed) -> str | None:
-    """The way that offsets of warp, lane and register go together, bit by bit of each: by xor, by a sum,
-    or by neither."""
+    """The way that offsets of warp, lane and register combine, bit by bit of each: by xor, by a sum, or neither."""
     warps, lanes = [at.at(w, 0, 0) for w in range(at.warps)], [at.at(0, k, 0) for k in range(at.lanes)]
     registers = at.of[: at.registers]
     for sign, join in (("^", operator.xor), ("+", operator.add)):

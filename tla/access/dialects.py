@@ -42,8 +42,7 @@ def _cuda_shuffle(value: str, lane: str, lanes: int) -> str:
 
 
 def _cuda_store(width: int) -> list[str]:
-    """PTX for vectors: a struct of several words is stored word by word where the compiler does not see that
-    they lie together."""
+    """PTX for vectors: a struct is stored word by word where the compiler does not see that its words lie together."""
     if width <= WORD_BITS:
         return [f"*reinterpret_cast<{_ACCESS[width]}*>(smem + at) = v[0];"]
     words = range(width // WORD_BITS)

@@ -1,5 +1,4 @@
-"""Conversions of owners over digits of any extents: in slices that are over bits, as a larger tile wrapped, or through
-padded rows."""
+"""Conversions of owners over digits of any extents: in slices over bits, as a larger tile wrapped, by padded rows."""
 
 from __future__ import annotations
 
@@ -341,8 +340,7 @@ def _of_threads(layout: RadixLayout) -> RadixLayout:
 
 
 def _before(src: RadixLayout, dst: RadixLayout) -> Registers | None:
-    """The values of every thread that hold before what it is to hold, one after the other; None where
-    there are none."""
+    """The values of every thread that hold before what it is to hold, one after another; None where there are none."""
     held, wanted = elements(src), elements(dst)
     first = held[0].tolist()
     found = [first.index(x) for x in wanted[0].tolist() if x in first]
@@ -364,8 +362,7 @@ def _groups(layout: RadixLayout, part: ConversionPlan) -> int:
 
 
 def _share(part: ConversionPlan) -> int:
-    """The bytes from one part's memory to the next: vectors begin at multiples of 16, in less than that it is
-    what it takes."""
+    """The bytes from one part's memory to the next: vectors begin at multiples of 16; a part of less takes its own."""
     return part.bytes if part.bytes < 16 else -(-part.bytes // 16) * 16
 
 

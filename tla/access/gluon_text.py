@@ -21,8 +21,7 @@ MOST_SHUFFLED = 2
 
 
 def gluon_function(name: str, steps: Sequence[Step], src: LinearLayout, dst: LinearLayout, width: int) -> str:
-    """A function of Gluon that gives a tensor in the layout `dst`; RangeError where Triton's code would not be
-    that of the steps."""
+    """A function of Gluon that gives a tensor in the layout `dst`; RangeError if Triton's code had other steps."""
     require_name("gluon", name)
     _require_tritons(steps, src, dst, width)
     names = dst.get_out_dim_names()

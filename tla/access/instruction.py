@@ -34,8 +34,7 @@ def cost_of(starts: Sequence[int], width: int, row: Memory, groups: Groups) -> C
 
 
 def moved(starts: Sequence[int], row: Memory) -> tuple[int, ...]:
-    """The places of an instruction's vectors from where it begins, to a line or a word: those of equal ones
-    cost the same."""
+    """The places of an instruction's vectors from where it begins, to a line or a word: equal ones cost the same."""
     unit = row.line_bits or row.word_bits
     begin = starts[0] // unit * unit
     return tuple(x - begin for x in starts)

@@ -73,8 +73,7 @@ MACHINES = {machine.name: machine for machine in _ROWS}
 
 
 def as_machine(x: Any) -> Machine:
-    """A machine by itself or by its name; a memory, its name, or a pair for writes and reads, is that of a
-    machine with it."""
+    """A machine itself or by name; a memory, its name, or a pair for writes and reads, is that of a machine with it."""
     if isinstance(x, Machine):
         return x
     if isinstance(x, str) and x in MACHINES:

@@ -78,8 +78,7 @@ def _of_rows(owners: LinearLayout, held: ByBits, form: Matrices, further: Sequen
 
 
 def _split(form: Matrices, held: ByBits) -> tuple[list[int], list[int]]:
-    """The columns of a row's elements, and those of the rows' numbers, of what a word's registers and
-    the lanes have."""
+    """The columns of a row's elements, and those of the rows' numbers, of what a word's registers and lanes have."""
     word, low, high = [bits.apply(held.register, mask) for mask in form.word], held.lane[:_WORDS], held.lane[_WORDS:]
     if not form.transposed:
         return [*word, *low], high
@@ -123,8 +122,7 @@ class Instructions(NamedTuple):
         return Instructions(form, addresses, vectors)
 
     def places(self, warps: int) -> npt.NDArray[Any]:
-        """The place in memory of each value that each lane holds, [warp, lane, value]: the instruction's map
-        from rows to lanes."""
+        """The place in memory of each value of each lane, [warp, lane, value]: the instruction maps rows to lanes."""
         import numpy as np
 
         lane, value = np.ogrid[: 1 << _LANES, : 1 << len(self.form.word)]

@@ -128,8 +128,7 @@ def _leaves(layout: Any) -> Iterator[Any]:
 
 
 def _opened(layout: AnyLayout, by_mode: bool) -> Open | tuple[Any, dict[str, int]]:
-    """The layout as one of an open size in its strides; where only extents are open, the layout of the
-    least, with these."""
+    """The layout as one of an open size in its strides; where only extents are open, the least's with these extents."""
     inner, reach = innermost(layout), _reach(layout)
     strides = {n for x in leaves(inner.stride) for n in _affine(layout, x)}
     if len(strides) > 1:

@@ -178,8 +178,7 @@ def _matrices(name: str, what: str) -> list[Pattern]:
 
 
 def _lds(read: str, write: str, chip: str, family: str, reads: Memory, writes: Memory) -> list[Pattern]:
-    """Reads of 16 rows, as operands of MFMA and WMMA are read, and writes along the rows, of a generation
-    of AMD's GPUs."""
+    """Reads of 16 rows, as MFMA and WMMA read operands, and writes along the rows, of a generation of AMD's GPUs."""
     sizes = ((128, "16 bytes"), (64, "8 bytes"))
     down = [
         Pattern(f"{read}_b{n}{chip}", f"{said} of a row a lane, 16 rows, {family}", reads, reads.lanes, n, True, 16)

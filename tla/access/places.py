@@ -98,8 +98,7 @@ def owned(owners: Any, lanes: int) -> Owned:
 
 
 def require_lanes(where: str, owners: object, memory: Memory) -> None:
-    """RangeError for a linear layout whose warps have more lanes than those of the memory: its higher lane
-    bits are warps."""
+    """RangeError for a linear layout whose warps have more lanes than the memory's: its higher lane bits are warps."""
     if (
         not isinstance(owners, LinearLayout)
         or not owners.has_in_dim("lane")
@@ -161,8 +160,7 @@ def _of_threads(owners: AnyLayout, lanes: int) -> Owned:
 
 
 def _by_warps(coordinates: Sequence[list[int]], threads: int, values: int, lanes: int, text: str) -> Owned:
-    """Coordinates of the values of each thread as those of warps of so many lanes, of a tensor as large
-    as they reach."""
+    """Coordinates of each thread's values as those of warps of so many lanes, of a tensor as large as they reach."""
     width = min(lanes, threads)
     if threads % width:
         what = f"{threads} threads in warps of {lanes}"
@@ -173,8 +171,7 @@ def _by_warps(coordinates: Sequence[list[int]], threads: int, values: int, lanes
 
 
 def _of_partition(part: Tensor, lanes: int) -> Owned:
-    """The elements of the threads of a partition: the offsets of its elements, or of an identity tensor its
-    coordinates."""
+    """The elements of a partition's threads: the offsets of its elements, or the coordinates of an identity tensor."""
     import numpy as np
 
     count = known(product(part.shape))
@@ -254,8 +251,7 @@ def is_by_mode(held: Owned, memory_layout: AnyLayout) -> bool:
 
 
 def extents_of(memory_layout: AnyLayout) -> list[int]:
-    """The extents of the modes of a layout of memory, of a linear one those of the tensor; Unproven where they
-    are not known."""
+    """The extents of the modes of a layout of memory, of a linear one its tensor's; Unproven where not known."""
     if isinstance(memory_layout, LinearLayout):
         there = to_offsets(memory_layout)
         return [there.get_in_dim_size(name) for name in there.get_in_dim_names()]
@@ -283,8 +279,7 @@ def require_place(held: Owned, memory_layout: AnyLayout) -> list[int]:
 
 
 def _by_layout(held: Owned, layout: AnyLayout) -> list[int]:
-    """The offset of each value in a layout from the tile: looked up in its image, or asked one by one where that is
-    much larger."""
+    """The offset of each value in a layout from the tile: from its image, or asked singly where that is much larger."""
     extents = require_place(held, layout)
     if not is_int(at_index(layout, (0,) * len(extents))):
         fix = "give the layout of the memory that these are coordinates of"
@@ -316,8 +311,7 @@ def _box(extents: Sequence[int], count: int) -> list[int]:
 
 
 def in_memory(memory_layout: Any) -> tuple[Any, int]:
-    """A layout of memory, and where it begins: a tensor's own layout from its start on, and offset; else as it
-    is, at 0."""
+    """A layout of memory, and where it begins: a tensor's own from its start on, and offset; else as it is, at 0."""
     if not isinstance(memory_layout, Tensor):
         return memory_layout, 0
     layout, offset = from_zero("access", memory_layout)

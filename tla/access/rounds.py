@@ -28,8 +28,7 @@ Sources = list[int]
 
 
 def within_warps(src: LinearLayout, dst: LinearLayout, element_bits: int) -> tuple[Move | Shuffle | Spread, ...] | None:
-    """The steps between layouts of register, lane and warp; None where a value leaves its warp, or no
-    rounds are found."""
+    """The steps between layouts of register, lane and warp; None where values leave their warp, or no rounds exist."""
     turns = Turns.of(src, dst)
     if turns is None:
         return None
@@ -61,8 +60,7 @@ def _rounds(src: LinearLayout, dst: LinearLayout, most: int) -> tuple[Shuffle | 
 
 
 def _twice_as_many(src: LinearLayout, dst: LinearLayout, most: int) -> tuple[Shuffle | Spread, ...] | None:
-    """Rounds for lanes that need other words of one lane: all that two lanes need goes to both, and each
-    keeps its own."""
+    """Rounds for lanes that need other words of one lane: all that two lanes need goes to both; each keeps its own."""
     register, lane = dst.bases["register"], dst.bases["lane"]
     nothing = (0,) * dst.num_out_dims
     for j, step in enumerate(lane):
@@ -124,8 +122,7 @@ class Turns(NamedTuple):
 
 
 def exchanged_bits(src: LinearLayout, dst: LinearLayout) -> int:
-    """The number of bits that a conversion within warps moves from registers to lanes, or from lanes to registers, if
-    that is more."""
+    """The number of bits that a conversion within warps moves from registers to lanes, or back if that is more."""
     here, there = ([x.pack(v) for v in x.bases["register"]] for x in (src, dst))
     return bits.rank([*here, *there]) - min(bits.rank(here), bits.rank(there))
 
@@ -308,8 +305,7 @@ class Words(NamedTuple):
         )
 
     def _in_registers(self, send: Sequence[int], source: Sequence[int], into: Sequence[int]) -> Shuffle:
-        """A round of words as one of registers; a lane keeps a word from that register on that holds what the word
-        begins with."""
+        """A round of words as one of registers; a lane keeps a word from the register on that holds its beginning."""
         order, kept = bits.Echelon(self.together), []
         sent = [bits.apply(self.first, word) for word in send]
         for lane, (place, word) in enumerate(zip(source, into)):

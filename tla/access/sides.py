@@ -24,8 +24,7 @@ from .places import HARDWARE, Owned, owned, require_lanes, xors
 
 
 def machine_of(memory: Any, sides: Sequence[Any]) -> Machine:
-    """The machine that is asked for, or that of the usual accesses among the sides; without either that of
-    NVIDIA_SHARED."""
+    """The machine that is asked for, or that of the usual accesses among the sides; else that of NVIDIA_SHARED."""
     if memory is not None:
         return as_machine(memory)
     rows = {p.memory for p in _patterns(sides)} - {NVIDIA_SHARED, NVIDIA_GLOBAL}
@@ -269,8 +268,7 @@ def _digits(x: Any, tile: dict[str, Any], count: int | None) -> RadixLayout:
 
 
 def _with_bits(x: AnyLayout, tile: dict[str, Any]) -> RadixLayout:
-    """A (thread, value) layout over digits, onto digits of its own where those of one output carry: a
-    swizzle's are bits."""
+    """A (thread, value) layout over digits, onto digits of its own where an output's carry: a swizzle's are bits."""
     try:
         return radix(x, ["thread", "value"], tile)
     except RangeError:

@@ -99,8 +99,7 @@ class Taken:
 
     @property
     def others(self) -> tuple[int, ...]:
-        """The registers after its vectors, lanes and warps: an access in sequence needs them to be
-        whole vectors apart."""
+        """The registers after its vectors, lanes and warps: accesses in sequence need them whole vectors apart."""
         return (*self.registers[len(self.sequence) :], *self.lanes, *self.warps)
 
     def phase(self, step: int) -> Phase | None:
@@ -180,8 +179,7 @@ def is_exact(taken: Sequence[Taken]) -> bool:
 
 
 def costs(taken: Sequence[Taken], columns: Sequence[int]) -> tuple[int, int] | None:
-    """The merit of a layout, less is better: wavefronts of all accesses, then the sum of their
-    widths, negative [bits]."""
+    """The merit of a layout, less is better: wavefronts of all accesses, then minus the sum of their widths [bits]."""
     found = [x.cost(columns) for x in taken]
     return None if None in found else (sum(f[0] for f in found if f), -sum(f[1] for f in found if f))
 

@@ -263,8 +263,7 @@ class Search:
                 yield from itertools.chain(begun, swizzled(begun, self.n))
 
     def _linear(self) -> bool:
-        """Try linear layouts of all vectors that might be better; whether no linear layout takes fewer
-        wavefronts than the best."""
+        """Try linear layouts of all vectors that might be better; whether none takes fewer wavefronts than the best."""
         budget, open_choices = Budget(_BUDGET), []
         for v in self.choices:
             if v.merit >= self.merit:
@@ -356,8 +355,7 @@ def _linear_owners(owners: Any, row: Memory, tile: Sequence[int] | None) -> Line
 
 
 def _over_bits(held: Owned) -> LinearLayout:
-    """The linear layout that has these elements: its columns are what each bit of register, lane and warp does, all
-    else their xors."""
+    """The linear layout that has these elements: its columns are what each bit of register, lane and warp does."""
     index = held.placed(held.index)
     counts = [
         (name, bits.log2(power_of_two(f"best_swizzle of {held.text}: {name}s", n)))

@@ -127,8 +127,7 @@ class LinesSide(NamedTuple):
 
 
 def through_lines(src: RadixLayout, dst: RadixLayout, width: int, machine: Machine) -> Iterator[Rows]:
-    """The cheapest of the memories in the order of one side, for layouts of thread and value; none where neither
-    is its digits."""
+    """The cheapest memory in the order of one side, for (thread, value) layouts; None if neither is its digits."""
     sides = [Held.of(x) for x in (src, dst)]
     sizes = [*src.out_sizes.values()]
     best: _Found | None = None
@@ -183,8 +182,7 @@ def _in_dimension(steps: Steps, d: int) -> Digits:
 def _orders(
     first: Held, second: Held, sizes: Sequence[int], width: int, machine: Machine
 ) -> Iterator[tuple[int, Lines]]:
-    """Vectors of so many elements, the widest first, and the order of the first side in them; values of both
-    sides are together."""
+    """Vectors of so many elements, the widest first, in the first side's order; values of both sides are together."""
     rows = machine.write, machine.read
     words = max(row.banks for row in rows)
     theirs = _primes(second.value)
@@ -395,8 +393,7 @@ def _places(steps: Steps) -> list[tuple[int, int]] | None:
 
 
 def _vectors(numbers: Sequence[Sequence[int]], most: int, width: int, row: Memory) -> list[list[list[int]]]:
-    """The values of each access in the widest vectors, of so many elements or fewer, that are the same values
-    in every thread."""
+    """The values of each access in the widest vectors, of so many elements at most, the same values in every thread."""
     sizes = (most >> k for k in range(most.bit_length()))
     return next(of for size in sizes if size * width in row.phases and (of := _alike(numbers, size)) is not None)
 

@@ -116,8 +116,7 @@ def _agree(write: Request, read: Request, width: int) -> bool:
 
 
 def _costed(way: _Way, rounds: Sequence[_Registers], whole: object, forms: _Forms, size: int, warps: int) -> Memory:
-    """The rounds of a part, each of which costs as much; for the steps the layout of the whole tile,
-    and its registers."""
+    """The rounds of a part, each of which costs as much; for the steps the whole tile's layout, and its registers."""
     vectors = [1 if form else a.vector // a.element.bits for a, form in zip((way.write, way.read), forms)]
     steps: list[Store | Load] = []
     for stored, loaded in rounds:
@@ -202,8 +201,7 @@ class _Part(NamedTuple):
 
 
 def _with_common_steps(first: _Owners, second: _Owners) -> tuple[_Owners, _Owners]:
-    """Owners whose registers make the steps that both can: vectors are of these. They are renumbered only where they do
-    not already."""
+    """Owners whose registers make the steps that both can: vectors are of these. Renumbered only where need be."""
     steps = bits.reduced(bits.intersection(first.register, second.register))
     if len(steps) == bits.rank({*first.register} & {*second.register}):
         return first, second

@@ -43,8 +43,7 @@ class AnySide(Protocol):
 
 
 class Side(NamedTuple):
-    """A thread's values and where they lie: digits of the thread's number, offsets of the values, elements
-    in an access."""
+    """A thread's values and where they lie: digits of the thread's number, offsets of values, elements in an access."""
 
     thread: Digits
     values: list[int]
@@ -152,8 +151,7 @@ def plain_sums(layout: RadixLayout, name: str) -> dict[str, Digits]:
 
 
 def _memories(sizes: dict[str, int], width: int) -> Iterator[tuple[dict[str, int], int]]:
-    """The stride of each dimension, and the elements in all: each order of the dimensions, rows padded by up
-    to eight words."""
+    """Each dimension's stride, and the elements in all: each order of dimensions, rows padded by up to eight words."""
     word = max(1, WORD_BITS // width)
     paddings = [0, *range(word, 9 * word, word)]
     for order in itertools.permutations(sizes):
@@ -166,8 +164,7 @@ def _memories(sizes: dict[str, int], width: int) -> Iterator[tuple[dict[str, int
 
 
 def _sides(sums: dict[str, dict[str, Digits]], strides: dict[str, int]) -> dict[str, Digits]:
-    """The digits of thread and value in memory: each dimension's times its stride, where one digit moves several they
-    are one sum."""
+    """The digits of thread and value in memory: each dimension's times its stride; one that moves several, the sum."""
     found: dict[str, Digits] = {}
     for name in ("thread", "value"):
         parts, moved = common_digits(sums, name)
@@ -177,8 +174,7 @@ def _sides(sums: dict[str, dict[str, Digits]], strides: dict[str, int]) -> dict[
 
 
 def common_digits(sums: dict[str, dict[str, Digits]], name: str) -> tuple[list[int], dict[str, list[int]]]:
-    """The extents of an input's digits, cut alike for all dimensions, and the stride of each digit
-    in each dimension."""
+    """The extents of an input's digits, cut alike for all dimensions, and each digit's stride in each dimension."""
     parts = _on_common([n for n, _ in of[name]] for of in sums.values())
     return parts, {dim: _strides_on(of[name], parts) for dim, of in sums.items()}
 

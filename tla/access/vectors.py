@@ -65,8 +65,7 @@ def _legal(src: Layout, dst: Any, count: int) -> bool:
 
 
 def _unswizzled(layout: AnyLayout, count: int) -> Layout | None:
-    """The layout below a swizzle that keeps so many elements together; None where one does not, or an
-    offset parts them."""
+    """The layout below a swizzle that keeps so many elements together; None if one does not or an offset parts them."""
     while isinstance(layout, ComposedLayout):
         keeps = isinstance(layout.outer, Swizzle) and (layout.outer.bits == 0 or 1 << layout.outer.base >= count)
         if not keeps or not is_int(layout.offset) or divides(count, layout.offset) is not True:
@@ -93,8 +92,7 @@ def _common(src: Layout, dst: Layout, count: int) -> bool:
 
 
 def _aligned(layout: Layout, count: int) -> bool:
-    """Whether each run of so many elements begins at a multiple of it: the other strides are multiples, the run's own
-    make it up."""
+    """Whether runs of so many elements begin at multiples of it: other strides are multiples, the run's own add up."""
     run = 1
     for extent, stride in sorted(
         zip(leaves(layout.shape), leaves(layout.stride)), key=lambda mode: known(mode[1]) or math.inf

@@ -1,5 +1,4 @@
-"""Linear algebra over bits: a matrix is a list of columns, a column an integer whose bits are its rows;
-adding is xor."""
+"""Linear algebra over bits: a matrix is a list of columns, a column an integer whose bits are its rows; xor adds."""
 
 from __future__ import annotations
 

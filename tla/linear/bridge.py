@@ -93,8 +93,7 @@ def affine(
 
 
 def named_inputs(where: str, counts: Sequence[int], in_dims: Sequence[str] | None) -> list[tuple[str, int]]:
-    """The name and the number of bits of each input, dim0, dim1, ... by default: an input for each mode, or
-    one for all."""
+    """The name and the number of bits of each input, dim0, dim1, ... by default: one for each mode, or one for all."""
     names = [f"dim{k}" for k in range(len(counts))] if in_dims is None else list(in_dims)
     checked_names("input", names, where)
     counts = [sum(counts)] if len(names) == 1 else counts
@@ -294,8 +293,7 @@ def one_swizzle(columns: Sequence[int], rows: int) -> Swizzle | None:
 
 
 def _chain(columns: Sequence[int], counts: Sequence[int], rows: int) -> AnyLayout:
-    """Swizzles over a layout; where columns depend on each other, over a layout of an index that
-    other swizzles made."""
+    """Swizzles over a layout; where columns depend on each other, over a layout of an index that others made."""
     echelon = bits.Echelon(columns)
     if not echelon.free:
         swizzles, left = eliminated(columns, rows)

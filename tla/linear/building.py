@@ -1,5 +1,4 @@
-"""Linear layouts as they are built: from bases and columns, of one dimension, by the direct product, and from one of
-other names."""
+"""Linear layouts as they are built: from bases, columns, one dimension, by the direct product, from other names."""
 
 from __future__ import annotations
 
@@ -17,8 +16,7 @@ L = TypeVar("L", bound="Built")
 
 
 class Built(Bases):
-    """The ways to make a linear layout, of its parts or of another's bits; the class of the result is the one
-    that is asked."""
+    """The ways to make a linear layout, of its parts or of another's bits, in the class that is asked."""
 
     __slots__ = ()
 

@@ -1,5 +1,4 @@
-"""Digits of mixed radix: input digits with what they add to each digit of the outputs, cut, joined and brought
-to other radices."""
+"""Digits of mixed radix: input digits with what they add to each output digit, cut, joined, over other radices."""
 
 from __future__ import annotations
 
@@ -52,8 +51,7 @@ def wraps(digits: Iterable[Digit], k: int, radix: int) -> bool:
 def cut(
     digit: Digit, radices: Sequence[int], rooms: Mapping[int, int], fine: Callable[[Vector], Vector] = tuple
 ) -> list[Digit]:
-    """A digit cut where its multiples first wrap in one of the `rooms`, place in fine(step) -> radix; uncut
-    where that is uneven."""
+    """A digit cut where its multiples first wrap in one of `rooms`, place in fine(step) -> radix; uncut if uneven."""
     pieces, left = [], digit
     while left.extent > 1:
         step = fine(left.step)

@@ -267,8 +267,7 @@ class LinearLayout(Built, Displayed):
 
     @checked
     def divide_left(self, divisor: LinearLayout) -> LinearLayout | None:
-        """C with divisor * C == self: what is outside of `divisor`. None if there is none. Names all stay, some
-        of size 1."""
+        """C with divisor * C == self: what is outside of `divisor`; else None. Names all stay, some of size 1."""
         return self._divided(divisor, left=True)
 
     @checked
@@ -316,14 +315,12 @@ class LinearLayout(Built, Displayed):
 
     @checked
     def get_distributed_view(self, use_hw_view: bool) -> str:
-        """Who holds each element, as Triton prints it; with use_hw_view the elements that each lane of
-        each warp holds."""
+        """Who holds each element, as Triton prints it; with use_hw_view the elements that each warp's lanes hold."""
         return views.distributed(self, use_hw_view)
 
     @checked
     def get_shared_view(self, use_hw_view: bool) -> str:
-        """The offset of each element in shared memory, as Triton prints it; with use_hw_view the element
-        at each offset."""
+        """The offset of each element in shared memory, as Triton prints it; with use_hw_view each offset's element."""
         return views.shared(self, use_hw_view)
 
 

@@ -332,8 +332,7 @@ class RadixLayout(Value, Displayed):
         return _made(ins, [(d, new if d == name else m) for d, m in self.outs])
 
     def _plain(self, name: str) -> tuple[list[tuple[str, list[Digit]]], int]:
-        """The digits where this output adds as one number, cut where they reach its size, and the place
-        of its radix."""
+        """The digits where this output adds as one number, cut where they reach its size, and its radix's place."""
         if name not in self.out_dims:
             what = f"no output is named {name!r:.40}"
             raise RankError(what, f"one of {', '.join(self.out_dims)}", "give one of these names")
@@ -516,16 +515,14 @@ class RadixLayout(Value, Displayed):
         return RangeError(what, expected, "keep a table of its values")
 
     def _back(self, steps: Sequence[Vector]) -> RadixLayout:
-        """The layout from outputs to inputs of which each radix is a digit with this step, one integer for each digit
-        of the inputs."""
+        """The layout from outputs to inputs of which each radix is a digit with this step, one per input digit."""
         digits = iter([Digit(m, step) for m, step in zip(self.radices, steps)])
         ins = [(name, [next(digits) for _ in radices]) for name, radices in self.outs]
         return _made(ins, [(name, tuple(d.extent for d in of)) for name, of in self.ins])
 
 
 def _spread(of: RadixLayout, outs: Mapping[str, Vector], behind: Mapping[str, int]) -> dict[str, list[Digit]]:
-    """The digits of a factor of a product by inputs, over all outputs of the product, behind so many
-    radices of each."""
+    """The digits of a factor of a product by inputs, over all outputs of the product, behind so many radices each."""
 
     def wide(step: Vector) -> Vector:
         it = iter(step)

@@ -116,8 +116,7 @@ class Bases(Value):
 
     @property
     def columns(self) -> tuple[int, ...]:
-        """The matrix over bits: a column for each input bit, in order; the bits of the first output are
-        lowest in it."""
+        """The matrix over bits: a column for each input bit, in order; the first output's bits are lowest in it."""
         if self._columns is None:
             columns = tuple(self.pack(vector) for _, vectors in self._ins for vector in vectors)
             put(self, "_columns", columns)

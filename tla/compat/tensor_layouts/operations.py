@@ -120,8 +120,7 @@ def max_common_layout(layout_a: LayoutExpr, layout_b: LayoutExpr) -> LayoutExpr:
 
 
 def max_common_vector(layout_a: LayoutExpr, layout_b: LayoutExpr) -> int:
-    """The number of elements that can be moved at once from one layout to the other: with swizzles, no more than these
-    leave together."""
+    """The number of elements that can move at once between the layouts: no more than swizzles leave together."""
     a, b = split_outer_swizzle(layout_a), split_outer_swizzle(layout_b)
     if a and b and a[0] == b[0]:
         return max_common_vector(a[1], b[1])

@@ -93,8 +93,7 @@ def _roles(wanted: LinearLayout) -> list[list[Role]]:
 
 
 def _reach(dim: Sequence[Role], vector: int) -> int:
-    """The number of lowest bits that are needed for all lanes, warps, and the vector: the first tile;
-    registers repeat it."""
+    """The least number of bits that holds all lanes, warps and the vector: the first tile; registers repeat it."""
     return max((k + 1 for k, role in enumerate(dim) if role.name != "register" or role.bit < vector), default=0)
 
 
@@ -110,8 +109,7 @@ def _longest(wanted: LinearLayout) -> int:
 def _made(
     roles: Sequence[Sequence[Role]], base: Sequence[int], vector: int, wanted: LinearLayout
 ) -> TiledLayout | None:
-    """The tiled layout with this first tile [bits] and this vector [bits]; None where the registers are
-    not in order."""
+    """The tiled layout with this first tile [bits] and vector [bits]; None where the registers are not in order."""
     left, tiles = [*base], [tuple(1 << n for n in base)]
     inner = sum(role.name == "register" for dim, n in zip(roles, base) for role in dim[:n]) - 1
     while any(left):
@@ -131,8 +129,7 @@ def _made(
 
 
 def _chunk(dim: Sequence[Role], inner: int, vector: int) -> int:
-    """The number of bits, from the highest down, that one new dimension takes: a run of lanes, of warps, the vector, or
-    more registers."""
+    """The number of bits, from the highest down, of one new dimension: a run of lanes, warps, vector, or registers."""
     if not dim:
         return 0
     top = dim[-1]

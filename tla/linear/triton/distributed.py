@@ -106,8 +106,7 @@ class DistributedLinearLayout(Parameters):
         return LinearLayout(names, dict(zip(tiles.dim_names(self.rank), self.shape)))
 
     def linear(self, shape: Sequence[int]) -> LinearLayout:
-        """The linear layout of a tensor of this shape: repeated in registers where the tensor is larger, cut where it
-        is smaller."""
+        """The linear layout of a tensor of this shape: repeated in registers where it is larger, cut where smaller."""
         shape = tiles.checked_shape(self.name, shape, self.rank)
         wanted = dict(zip(tiles.dim_names(self.rank), shape))
         tile = tiles.ordered(self._tile(), self._order_of_registers())
@@ -115,8 +114,7 @@ class DistributedLinearLayout(Parameters):
         return LinearLayout({d: tile.bases.get(d, ()) for d in ("register", "lane", "warp", "block")}, tile.out_dims)
 
     def _order_of_registers(self) -> list[int]:
-        """The dimensions as the registers go along them, then the others, the last first: in this order a
-        tile is repeated."""
+        """The dimensions as the registers go along them, then the others, the last first: so is a tile repeated."""
         found = [next(k for k, x in enumerate(v) if x) for v in self.reg_bases if any(v)]
         return [*dict.fromkeys([*found, *tiles.matrix_order(self.rank)])]
 

@@ -90,8 +90,7 @@ def _unless(value: Any, default: Any, name: str) -> Pairs:
 
 
 def _of_fields(kind: type, attributes: str, *, braces: bool = True, **optional: Any) -> Form:
-    """The form of a class whose fields are attributes, in its own order. optional: those that a text leaves out where
-    they are this."""
+    """The form of a class whose fields are attributes, in its order. optional: what a text leaves out if it is this."""
     names, left_out = attributes.split(), {"CGALayout": (), **optional}
 
     def write(layout: Any) -> Pairs:

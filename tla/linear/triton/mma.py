@@ -255,8 +255,7 @@ class AMDWMMALayout(Parameters):
             self._vectors(name, self.rank)
 
     def _with_warps(self, tile: LinearLayout, zero: int | None = None) -> LinearLayout:
-        """The instruction's tile repeated over registers and warps; along dimension `zero` all of them
-        have the same."""
+        """The instruction's tile repeated over registers and warps; along dimension `zero` all have the same."""
         rank = int(self.rank or 2)
         sizes = tiles.least_shape((*self.reg_bases, *self.warp_bases), rank)
         cut = [

@@ -151,8 +151,7 @@ class NVMMASharedLayout(Parameters):
         return LinearLayout({"offset": bases}, {"dim0": 8, "dim1": width // (2 if self.fp4_padded else 1)})
 
     def _box(self, part: Sequence[int]) -> list[int]:
-        """The box that TMA copies at once: at most 256 along a dimension, and the swizzle's width along
-        the contiguous one."""
+        """The box that TMA copies at once: at most 256 along a dimension, the swizzle's width along the contiguous."""
         box = [min(n, TMA_BOX) for n in part]
         if self.swizzle_byte_width:
             k = 0 if self.transposed else self.rank - 1

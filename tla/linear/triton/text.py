@@ -235,8 +235,7 @@ class TritonReader(Reader):
         return self.attribute(), shape, width
 
     def of_memory(self) -> tuple[Any, tuple[int, ...], Width]:
-        """A type of memory. Behind the layout may stand the memory space, `mutable`, and the extents of
-        what is allocated."""
+        """A type of memory. The memory space, `mutable` and the extents of what is allocated may follow the layout."""
         found = self.shaped()
         if self.take(","):
             self.expect("#", "and a memory space")

@@ -49,8 +49,7 @@ def k_of(operand_index: int, rank: int) -> int:
 
 
 def trivial(order: Sequence[int]) -> LinearLayout:
-    """The layout of one element in registers, its dimensions in an order: what is multiplied to it grows
-    in that order."""
+    """The layout of one element in registers, its dimensions in an order: what multiplies it grows in that order."""
     return identity("register", (1,) * len(order), order)
 
 
@@ -77,8 +76,7 @@ def not_smaller(layout: LinearLayout, shape: Mapping[str, int]) -> LinearLayout:
 
 
 def not_larger(layout: LinearLayout, shape: Mapping[str, int], drop: str = "") -> LinearLayout:
-    """Cut to the shape: bits that lead out of it lead nowhere, or are dropped where they are bits of
-    the input `drop`."""
+    """Cut to the shape: bits that lead out of it lead nowhere, or are dropped if they are bits of `drop`, an input."""
     outs = {name: min(size, shape[name]) for name, size in layout.out_dims.items()}
     sizes = [*outs.values()]
     ins: dict[str, list[Vector]] = {}
