@@ -84,14 +84,8 @@ def by_bits(owners: object, memory_layout: object, lanes: int) -> ByBits | None:
 
 def are_powers(row: Memory, element_bits: int) -> bool:
     """Whether elements, words, lines, lanes and banks of a memory are powers of two."""
-    numbers = (
-        element_bits,
-        row.lanes,
-        row.word_bits,
-        *(banks for banks, _groups in row.phases.values()),
-        row.line_bits,
-    )
-    return all(n == 0 or bits.is_power_of_two(n) for n in numbers)
+    numbers = (element_bits, row.lanes, row.word_bits, row.line_bits)
+    return all(n == 0 or bits.is_power_of_two(n) for n in (*numbers, *(banks for banks, _ in row.phases.values())))
 
 
 def linear_owners(owners: Any, lanes: int) -> LinearLayout | None:

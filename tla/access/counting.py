@@ -184,10 +184,8 @@ def access(
     layout, start = in_memory(memory_layout)
     if isinstance(owners, (str, Pattern)):
         usual = require_pattern(owners)
-        owners, asked = (
-            usual.owners(extents_of(layout), bits, has_columns(layout)),
-            asked or Asked(usual.width(bits), True, usual.fills),
-        )
+        owners = usual.owners(extents_of(layout), bits, has_columns(layout))
+        asked = asked or Asked(usual.width(bits), True, usual.fills)
         memory = usual.memory if memory is None else memory
     row = as_memory(NVIDIA_SHARED if memory is None else memory)
     require_lanes("access", owners, row)
@@ -289,12 +287,10 @@ def _given(at: Placed, bits: int, asked: Asked, row: Memory) -> int:
         raise _no_vectors(at, bits, width, row)
     if asked.in_sequence and (found := _out_of_sequence(at, width // bits)) is not None:
         warp, lane, register = found
-        what = (
-            f"accesses of {width} bits: register {register} of lane {lane} of warp {warp} is not at its place in a "
-            "vector"
-        )
-        expected = "elements one after the other"
-        raise RangeError(what, expected, "swizzle whole vectors, or choose an access of one element a lane")
+        which = f"register {register} of lane {lane} of warp {warp}"
+        what = f"accesses of {width} bits: {which} is not at its place in a vector"
+        fix = "swizzle whole vectors, or choose an access of one element a lane"
+        raise RangeError(what, "elements one after the other", fix)
     return width // bits
 
 
@@ -381,11 +377,8 @@ def counted_by_bits(at: ByBits, element: Width, asked: Asked | None, row: Memory
     elsewhere, or where lanes take what memory says."""
     if asked and asked.filled:
         return None
-    widths = [
-        width
-        for width in (row.widths if asked is None else (asked.width,))
-        if width in row.phases and width % element.bits == 0
-    ]
+    wanted = row.widths if asked is None else (asked.width,)
+    widths = [width for width in wanted if width in row.phases and width % element.bits == 0]
     fits = at.walks if asked is None else at.in_sequence if asked.in_sequence else at.has_vectors
     width = next((w for w in widths if powers.is_power_of_two(w // element.bits) and fits(w // element.bits)), None)
     if width is None:
@@ -400,22 +393,10 @@ def _access(worst: _Instruction, width: int, instructions: int, total: int, elem
     cost, witness = worst.cost, None
     if cost.degree > 1 and cost.clash:
         bank, lanes = cost.clash
-        witness = Witness(
-            worst.warp, worst.register, bank, tuple(lanes), tuple(worst.starts[lane] // 8 for lane in lanes)
-        )
-    counts = (
-        cost.wavefronts,
-        cost.least,
-        cost.degree,
-        witness,
-        width,
-        instructions,
-        total,
-        cost.used,
-        cost.moved,
-        cost.lines,
-    )
-    return Access(*counts, row, element)
+        places = tuple(worst.starts[lane] // 8 for lane in lanes)
+        witness = Witness(worst.warp, worst.register, bank, tuple(lanes), places)
+    counts = (cost.wavefronts, cost.least, cost.degree, witness, width, instructions, total)
+    return Access(*counts, cost.used, cost.moved, cost.lines, row, element)
 
 
 def _instructions(vectors: list[list[int]]) -> list[tuple[int, list[int]]]:

@@ -284,11 +284,9 @@ def _mover(function: _Function, name: str, columns: Sequence[int], size: int) ->
     """The function that stores, or loads, a vector of `part`; `columns` permute its values by thread."""
     width, together = size * function.width, max(1, WORD_BITS // function.width)
     words = -(-width // WORD_BITS)
-    turns = [
-        line
-        for u, mask in outer_products([c // together for c in columns])
-        for line in _exchanges(pairs(size // together, u), "v", function.parts, parity_text(mask, "thread"))
-    ]
+    turns: list[str] = []
+    for u, mask in outer_products([c // together for c in columns]):
+        turns += _exchanges(pairs(size // together, u), "v", function.parts, parity_text(mask, "thread"))
     rotated = [c % together for c in columns]
     if any(rotated):
         yield f"const unsigned {name}_bytes = {_selector(function, rotated, 'thread')};"

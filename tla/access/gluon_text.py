@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from ..core.errors import RangeError
@@ -45,12 +46,8 @@ def gluon_function(name: str, steps: Sequence[Step], src: LinearLayout, dst: Lin
         raise RangeError(what, "swizzles, without padding", "use plan.cuda()")
     bases = [unpack(x, tuple(dst.out_dims.items())) for x in elements]
     lines += [f"    memory: gl.constexpr = gl.SharedLinearLayout({_vectors(bases, order)})"]
-    lines += [
-        "    smem = gl.allocate_shared_memory(x.dtype, x.shape, memory)",
-        "    smem.store(x)",
-        "    return smem.load(layout)",
-    ]
-    return "\n".join(lines)
+    lines += ["    smem = gl.allocate_shared_memory(x.dtype, x.shape, memory)", "    smem.store(x)"]
+    return "\n".join([*lines, "    return smem.load(layout)"])
 
 
 def _require_tritons(steps: Sequence[Step], src: LinearLayout, dst: LinearLayout, width: int) -> None:
@@ -58,31 +55,24 @@ def _require_tritons(steps: Sequence[Step], src: LinearLayout, dst: LinearLayout
     if (lanes := src.get_in_dim_size("lane")) not in WAVES:
         fix = "split or add lanes: layout.reshape_ins(...), or layout.resize_in_dim('lane', 32)"
         raise RangeError(f"gluon of warps of {lanes} lanes", "32, or 64 on CDNA", fix)
-    for owners in (src, dst):
-        for name, alike in (
-            ("register", lambda v: sum(n.bit_count() for n in v)),
-            ("lane", lambda v: sum(map(bool, v))),
-        ):
-            swizzled = next((v for v in owners.bases[name] if alike(v) > 1), None)
-            if swizzled is not None:
-                what = f"gluon of {name}s ({', '.join(map(str, swizzled))}) apart, on which Triton aborts"
+    for owners, name in itertools.product((src, dst), ("register", "lane")):
+        for v in owners.bases[name]:
+            if sum(n.bit_count() if name == "register" else bool(n) for n in v) > 1:
+                what = f"gluon of {name}s ({', '.join(map(str, v))}) apart, on which Triton aborts"
                 expected = "registers that change one bit of the element each, and lanes that change one dimension each"
                 raise RangeError(what, expected, "use plan.cuda()")
     _require_once(steps[0], (src, dst))
     if any(isinstance(step, Shuffle) for step in steps):
         _require_shuffled(src, dst)
-    for step, owners in (
-        (step, src if isinstance(step, Store) else dst) for step in steps if isinstance(step, (Store, Load))
-    ):
+    moves = [step for step in steps if isinstance(step, (Store, Load))]
+    for step in moves:
+        owners = src if isinstance(step, Store) else dst
         at = None if step.matrices else by_bits(owners, step.layout, owners.get_in_dim_size("lane"))
         if at is not None and not at._replace(register=[c for c in at.register if c]).walks_alike(step.vector):
-            what = (
-                f"gluon of vectors of {step.vector} elements in another order in other lanes: Triton takes shorter ones"
-            )
+            order = "in another order in other lanes: Triton takes shorter ones"
+            what = f"gluon of vectors of {step.vector} elements {order}"
             raise RangeError(what, "one order, and registers that walk along it bit by bit", "use plan.cuda()")
-    if width <= BYTE_BITS and any(
-        isinstance(step, (Store, Load)) and step.matrices and step.matrices.transposed for step in steps
-    ):
+    if width <= BYTE_BITS and any(step.matrices and step.matrices.transposed for step in moves):
         what = "gluon of bytes that matrix instructions transpose in pairs: Triton does so for elements of 16 bits"
         raise RangeError(what, "other matrices, or vectors", 'plan vectors, memory="NVIDIA_SHARED", or use plan.cuda()')
 

@@ -54,11 +54,8 @@ def _banked(starts: Sequence[int], width: int, groups: Groups, row: Memory) -> C
         bank, most = per_bank.most_common(1)[0]
         if most > degree:
             degree, clash = most, (bank, [lane for word, lane in sorted(words.items()) if word % banks == bank])
-        wavefronts, least, used = (
-            wavefronts + most,
-            least + 1,
-            used + len({starts[lane] for lane in group}) * width // 8,
-        )
+        wavefronts, least = wavefronts + most, least + 1
+        used += len({starts[lane] for lane in group}) * width // 8
     return Cost(wavefronts, least, degree, clash, used, wavefronts * banks * row.word_bits // 8, 0)
 
 

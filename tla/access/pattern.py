@@ -193,11 +193,8 @@ def _lds(read: str, write: str, chip: str, family: str, reads: Memory, writes: M
 
 def _fills(width: str, n: int, chip: str, family: str, writes: Memory) -> Pattern:
     """Loads from global memory straight to LDS, of a generation of AMD's GPUs that has them."""
-    name, what = (
-        f"global_load_lds_{width}{chip}",
-        f"{n // 8} bytes a lane from global memory, lane after lane, {family}",
-    )
-    return Pattern(name, what, writes, writes.lanes, n, False, fills=True)
+    what = f"{n // 8} bytes a lane from global memory, lane after lane, {family}"
+    return Pattern(f"global_load_lds_{width}{chip}", what, writes, writes.lanes, n, False, fills=True)
 
 
 _PATTERNS: dict[str, list[Pattern]] = {
@@ -301,12 +298,9 @@ def has_columns(layout: AnyLayout) -> bool:
     zero = (0,) * len(modes_of(layout.shape))
     below, beside = (known(layout(*zero[:k], 1, *zero[k + 1 :])) for k in (0, 1))
     first = known(layout(*zero))
-    return (
-        first is not None
-        and below is not None
-        and abs(below - first) == 1
-        and (beside is None or abs(beside - first) != 1)
-    )
+    if first is None or below is None or abs(below - first) != 1:
+        return False
+    return beside is None or abs(beside - first) != 1
 
 
 def instruction_pattern(instruction: str) -> str | None:

@@ -88,22 +88,16 @@ def owned(owners: Any, lanes: int) -> Owned:
         return _of_threads(owners, lanes)
     if isinstance(owners, Tensor):
         return _of_partition(owners, lanes)
-    raise LeafTypeError(
-        f"owners that are a {type(owners).__name__}",
-        "a LinearLayout of lanes and registers, a (thread, value) layout, or a partition by all threads",
-        "give layout.linear(shape) of a layout of tla.linear.triton"
-        if hasattr(owners, "linear")
-        else layout_fix(owners),
-    )
+    expected = "a LinearLayout of lanes and registers, a (thread, value) layout, or a partition by all threads"
+    linear = "give layout.linear(shape) of a layout of tla.linear.triton" if hasattr(owners, "linear") else None
+    raise LeafTypeError(f"owners that are a {type(owners).__name__}", expected, linear or layout_fix(owners))
 
 
 def require_lanes(where: str, owners: object, memory: Memory) -> None:
     """RangeError for a linear layout whose warps have more lanes than the memory's: its higher lane bits are warps."""
-    if (
-        not isinstance(owners, LinearLayout)
-        or not owners.has_in_dim("lane")
-        or owners.get_in_dim_size("lane") <= memory.lanes
-    ):
+    if not isinstance(owners, LinearLayout) or not owners.has_in_dim("lane"):
+        return
+    if owners.get_in_dim_size("lane") <= memory.lanes:
         return
     names = owners.get_in_dim_names()
     order = sorted(names, key=lambda name: ("lane", "warp").index(name) if name in ("lane", "warp") else 2)
@@ -180,10 +174,8 @@ def _of_partition(part: Tensor, lanes: int) -> Owned:
     _require_few(count, "a partition, of each thread")
     layout, offset = from_zero("access", part)
     found = plus(offset, layout(np.arange(count)[:, np.newaxis]))
-    arrays = [
-        np.asarray(c)
-        for c in leaves(as_coordinate(found) if isinstance(found, (ScaledBasis, ArithmeticTuple)) else (found,))
-    ]
+    found = as_coordinate(found) if isinstance(found, (ScaledBasis, ArithmeticTuple)) else (found,)
+    arrays = [np.asarray(c) for c in leaves(found)]
     threads = max(a.size // count if a.ndim == 2 else 1 for a in arrays)
     if threads == 1 or any(a.dtype.kind not in "iu" for a in arrays):
         expected = "a partition by an array of all threads"
@@ -289,11 +281,10 @@ def _by_layout(held: Owned, layout: AnyLayout) -> list[int]:
     at = _index_in(held.coordinates, box) if by_mode else held.index
     if math.prod(box) <= _SPARSE * len(at) and (found := image(layout, box, first_fastest=True)) is not None:
         return [*map(found.leaves[0].__getitem__, at)]
-    asked = (
-        {i: int(layout(*c)) for i, c in zip(at, zip(*held.coordinates))}
-        if by_mode
-        else {i: int(layout(i)) for i in {*at}}
-    )
+    if by_mode:
+        asked = {i: int(layout(*c)) for i, c in zip(at, zip(*held.coordinates))}
+    else:
+        asked = {i: int(layout(i)) for i in {*at}}
     return [*map(asked.__getitem__, at)]
 
 

@@ -42,11 +42,9 @@ def within_warps(src: LinearLayout, dst: LinearLayout, element_bits: int) -> tup
         return (Move(table),)
     most = bits.log2(WORD_BITS // max(BYTE_BITS, element_bits)) if element_bits <= WORD_BITS else 0
     steps = _rounds(src, dst, most) or _twice_as_many(src, dst, most)
-    return (
-        None
-        if steps is None
-        else tuple(turns.of_all_warps(step) if isinstance(step, Shuffle) else step for step in steps)
-    )
+    if steps is None:
+        return None
+    return tuple(turns.of_all_warps(step) if isinstance(step, Shuffle) else step for step in steps)
 
 
 def _rounds(src: LinearLayout, dst: LinearLayout, most: int) -> tuple[Shuffle | Spread, ...] | None:
@@ -210,9 +208,8 @@ class Words(NamedTuple):
     def table(self, moved: Sources) -> tuple[int, ...] | None:
         """Destination word -> source word, where every lane finds all of its own; else None."""
         count = len(self.into)
-        if any(c != 1 << self.words + k for k, c in enumerate(moved[count:])) or any(
-            c >> self.words for c in moved[:count]
-        ):
+        stay = all(c == 1 << self.words + k for k, c in enumerate(moved[count:]))
+        if not stay or any(c >> self.words for c in moved[:count]):
             return None
         return tuple(bits.apply(moved[:count], r) for r in range(1 << count))
 
@@ -298,11 +295,8 @@ class Words(NamedTuple):
         lane, sent = start >> self.words, start & (1 << self.words) - 1
         lanes = range(1 << self.lanes)
         reads = [lane ^ bits.apply(chosen[1], k) >> self.words for k in lanes]
-        return (
-            [sent ^ bits.apply(sends, k ^ lane) for k in lanes],
-            reads,
-            [table[word ^ bits.apply(chosen[0], k)] for k in lanes],
-        )
+        keeps = [table[word ^ bits.apply(chosen[0], k)] for k in lanes]
+        return [sent ^ bits.apply(sends, k ^ lane) for k in lanes], reads, keeps
 
     def _in_registers(self, send: Sequence[int], source: Sequence[int], into: Sequence[int]) -> Shuffle:
         """A round of words as one of registers; a lane keeps a word from the register on that holds its beginning."""
@@ -314,13 +308,8 @@ class Words(NamedTuple):
             mine = bits.apply(self.wanted["register"], register) ^ bits.apply(self.wanted["lane"], lane)
             kept.append(register ^ bits.apply(self.keeps, order.solve(begins ^ mine) or 0))
         values = range(1 << len(self.together))
-        return Shuffle(
-            tuple(sent),
-            tuple(source),
-            tuple(kept),
-            tuple(bits.apply(self.sends, s) for s in values),
-            tuple(bits.apply(self.keeps, s) for s in values),
-        )
+        sends, keeps = (tuple(bits.apply(of, s) for s in values) for of in (self.sends, self.keeps))
+        return Shuffle(tuple(sent), tuple(source), tuple(kept), sends, keeps)
 
     def _spread(self, once: Sequence[int]) -> Spread:
         """From the registers of words that were kept once to those that hold the same."""

@@ -108,12 +108,8 @@ def _extents(sides: Sequence[Any], held: Sequence[Owned | None], tile: Any) -> l
         raise RankError("convert between owners of coordinates and of offsets", "both of one tensor", fix)
     reached = [max(n) for n in zip(*sizes)]
     if len(reached) == 1:
-        reached[0] = max(
-            [
-                *reached,
-                *(int(known(cosize(x)) or 0) for x, of in zip(sides, held) if of is None and isinstance(x, AnyLayout)),
-            ]
-        )
+        layouts = [x for x, of in zip(sides, held) if of is None and isinstance(x, AnyLayout)]
+        reached[0] = max(reached + [int(known(cosize(x)) or 0) for x in layouts])
     return reached
 
 
@@ -166,11 +162,8 @@ def _require_threads(usual: Pattern, src: LinearLayout, dst: LinearLayout) -> No
 def _fitted(held: Owned, extents: Sequence[int]) -> LinearLayout | Layout:
     """The layout of owners that are known by their coordinates: linear over bits, or else of shapes and strides."""
     if len(held.coordinates) != len(extents):
-        fix = (
-            "write tile=(16, 16)"
-            if len(extents) == 1
-            else "partition make_identity_tensor(...), which has a coordinate for each"
-        )
+        identity = "partition make_identity_tensor(...), which has a coordinate for each"
+        fix = "write tile=(16, 16)" if len(extents) == 1 else identity
         what = f"convert of {held.text}: {len(held.coordinates)} coordinates, of {len(extents)} extents"
         raise RankError(what, "as many", fix)
     if any(n > m for n, m in zip(held.sizes, extents)):

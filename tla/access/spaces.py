@@ -48,9 +48,8 @@ def phase(row: Memory, width: int, lanes: int) -> Phase | None:
     groups = row.groups(width, lanes)[1]
     differences = {lane ^ groups[0][0] for lane in groups[0]}
     space = independent(sorted(differences))
-    if 1 << len(space) != len(differences) or any(
-        {lane ^ group[0] for lane in group} != differences for group in groups
-    ):
+    alike = all({lane ^ group[0] for lane in group} == differences for group in groups)
+    if 1 << len(space) != len(differences) or not alike:
         return None
     return Phase(len(groups), tuple(space))
 

@@ -357,22 +357,17 @@ def _linear_owners(owners: Any, row: Memory, tile: Sequence[int] | None) -> Line
 def _over_bits(held: Owned) -> LinearLayout:
     """The linear layout that has these elements: its columns are what each bit of register, lane and warp does."""
     index = held.placed(held.index)
-    counts = [
-        (name, bits.log2(power_of_two(f"best_swizzle of {held.text}: {name}s", n)))
-        for name, n in (("register", index.registers), ("lane", index.lanes), ("warp", index.warps))
-    ]
-    columns = [index.at(0, 0, 1 << k) for k in range(counts[0][1])] + [
-        index.at(0, 1 << k, 0) for k in range(counts[1][1])
-    ]
+    sizes = {"register": index.registers, "lane": index.lanes, "warp": index.warps}
+    counts = [(d, bits.log2(power_of_two(f"best_swizzle of {held.text}: {d}s", n))) for d, n in sizes.items()]
+    columns = [index.at(0, 0, 1 << k) for k in range(counts[0][1])]
+    columns += [index.at(0, 1 << k, 0) for k in range(counts[1][1])]
     columns += [index.at(1 << k, 0, 0) for k in range(counts[2][1])]
     outs = tuple((f"dim{k}", n) for k, n in enumerate(held.sizes))
     wrong = next((k for k, (a, b) in enumerate(zip(xors(columns), index.of)) if a != b), None)
     if wrong is not None:
         what = f"best_swizzle of {held.text}, which is not linear over bits"
         rest, register = divmod(wrong, index.registers)
-        at = (
-            f"element {xors(columns)[wrong]} at warp {rest // index.lanes}, lane {rest % index.lanes}, register "
-            f"{register}"
-        )
+        who = f"warp {rest // index.lanes}, lane {rest % index.lanes}, register {register}"
+        at = f"element {xors(columns)[wrong]} at {who}"
         raise RangeError(f"{what}: element {index.of[wrong]}", at, "use strides that are powers of two")
     return LinearLayout._of_columns(counts, outs, columns)

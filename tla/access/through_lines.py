@@ -64,10 +64,8 @@ class Lines(NamedTuple):
 
     def text(self) -> Iterator[str]:
         """The function `place` of coordinates."""
-        number = (
-            " + ".join(_part_text(f"x{k}", *part, part is of[-1]) for k, of in enumerate(self.digits) for part in of)
-            or "0u"
-        )
+        parts = [_part_text(f"x{k}", *part, part is of[-1]) for k, of in enumerate(self.digits) for part in of]
+        number = " + ".join(parts) or "0u"
         turns = [_times(f"at / {lines * self.line}u", factor * self.unit) for lines, factor in self.terms]
         yield f"const auto place = []({', '.join(f'unsigned x{k}' for k in range(len(self.digits)))}) {{"
         if turns:
@@ -307,10 +305,8 @@ class _Found(NamedTuple):
     @staticmethod
     def all_of(memory: Lines, sides: Sequence[Held], vector: int, width: int, machine: Machine) -> Iterator[_Found]:
         """The memory with vectors, and with the matrix instructions that either side may have."""
-        choices = [
-            [*_ways(held, memory, vector, width, row, matrices)]
-            for held, row, matrices in zip(sides, (machine.write, machine.read), (machine.stmatrix, machine.ldmatrix))
-        ]
+        asked = zip(sides, (machine.write, machine.read), (machine.stmatrix, machine.ldmatrix))
+        choices = [[*_ways(held, memory, vector, width, row, matrices)] for held, row, matrices in asked]
         for chosen in itertools.product(*choices):
             yield _Found(memory, chosen, memory.unit * width // WORD_BITS, (0, 0)).costed(memory)
 
@@ -421,10 +417,9 @@ def _asked(
     size = len(vectors[0]) * width
     banks, groups = row.groups(size, len(numbers))
     parts = range(max(1, size // WORD_BITS))
+    both = itertools.product(vectors, groups)
     asked = [
-        sorted({numbers[t][of[0][0]] * width // WORD_BITS + k for t in group for k in parts})
-        for of in vectors
-        for group in groups
+        sorted({numbers[t][of[0][0]] * width // WORD_BITS + k for t in group for k in parts}) for of, group in both
     ]
     table = np.full((len(asked), max(map(len, asked))), -1)
     for k, of in enumerate(asked):

@@ -242,13 +242,10 @@ class _Owners(NamedTuple):
         known = bits.Echelon(columns)
         masks = [known.solve(step) or 0 for step in steps]
         masks += bits.complement(masks, len(columns))
-        bases = {
-            **self.layout.bases,
-            "register": [unpack(bits.apply(columns, m), tuple(self.layout.out_dims.items())) for m in masks],
-        }
-        return _Owners(
-            LinearLayout(bases, self.layout.out_dims), [bits.apply(self.masks, m) for m in masks], self.numbers
-        )
+        outs = self.layout.out_dims
+        registers = [unpack(bits.apply(columns, m), tuple(outs.items())) for m in masks]
+        layout = LinearLayout({**self.layout.bases, "register": registers}, outs)
+        return _Owners(layout, [bits.apply(self.masks, m) for m in masks], self.numbers)
 
     def of_whole(self, form: Matrices | None) -> Matrices | None:
         """The registers of the whole that a matrix instruction of a part moves."""

@@ -50,9 +50,7 @@ def vector_width(
     if not bits:
         raise RangeError("vector_width of elements of 0 bits", "1 or more", "give the width of an element, such as 16")
     count = 1
-    while (
-        bits * count * 2 <= min(ends) and all(n % (bits * count * 2) == 0 for n in ends) and _legal(src, dst, count * 2)
-    ):
+    while all(n % (bits * count * 2) == 0 for n in ends) and _legal(src, dst, count * 2):
         count *= 2
     return bits * count
 
@@ -94,9 +92,8 @@ def _common(src: Layout, dst: Layout, count: int) -> bool:
 def _aligned(layout: Layout, count: int) -> bool:
     """Whether runs of so many elements begin at multiples of it: other strides are multiples, the run's own add up."""
     run = 1
-    for extent, stride in sorted(
-        zip(leaves(layout.shape), leaves(layout.stride)), key=lambda mode: known(mode[1]) or math.inf
-    ):
+    modes = zip(leaves(layout.shape), leaves(layout.stride))
+    for extent, stride in sorted(modes, key=lambda mode: known(mode[1]) or math.inf):
         if known(stride) == run and run < count:
             n = known(extent)
             if n is None:
