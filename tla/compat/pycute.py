@@ -396,11 +396,8 @@ def _of_parts(found: plain_modes.Parts | None) -> Layout | None:
 
 def coalesce(layout: Any, profile: Any = None) -> Any:
     """The layout with as few modes as the same function of an index has; by mode where the profile is a tuple."""
-    found = (
-        plain_modes.coalesce(layout.shape, layout.stride, 1)
-        if type(profile) is not tuple and isinstance(layout, Layout)
-        else None
-    )
+    is_whole = type(profile) is not tuple and isinstance(layout, Layout)
+    found = plain_modes.coalesce(layout.shape, layout.stride, 1) if is_whole else None
     return _of_parts(found) or plain(merging.coalesce(exact(layout), _profile(profile)))
 
 

@@ -282,11 +282,9 @@ def logical_divide(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
     require_layout("logical_divide", layoutA)
     tile = _as_layout(layoutB)
     found = plain_modes.logical_divide(layoutA.shape, layoutA.stride, tile.shape, tile.stride, -1)
-    return (
-        composition(layoutA, make_layout(tile, complement(tile, size(layoutA))))
-        if found is None
-        else Layout.made(*found)
-    )
+    if found is not None:
+        return Layout.made(*found)
+    return composition(layoutA, make_layout(tile, complement(tile, size(layoutA))))
 
 
 def logical_product(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:

@@ -44,10 +44,8 @@ class Echelon:
         if not left:
             self.free.append(self.count - 1)
             return False
-        self._rows[left.bit_length() - 1] = (
-            left,
-            mask,
-        )  # free of the highest bits of the rows before it: one pass reduces, in this order
+        # free of the highest bits of the rows before it: one pass reduces, in this order
+        self._rows[left.bit_length() - 1] = (left, mask)
         return True
 
     def solve(self, target: int) -> int | None:

@@ -168,11 +168,10 @@ def _added(offset: int, inner: Affine) -> Affine | None:
     start = offset + constant
     if not _disjoint([constant, *columns]) or start < 0:
         return None
-    pairs = (
-        (start + a) ^ (start + b) ^ start == start + a + b
-        for a, b in itertools.combinations([c for c in columns if c], 2)
-    )
-    return (start, [(start + c) ^ start for c in columns]) if all(pairs) else None
+    pairs = itertools.combinations([c for c in columns if c], 2)
+    if not all((start + a) ^ (start + b) ^ start == start + a + b for a, b in pairs):
+        return None
+    return start, [(start + c) ^ start for c in columns]
 
 
 def _through(outer: Layout | Swizzle, inner: Affine) -> Affine | None:
@@ -214,10 +213,8 @@ def _evaluated(layout: AnyLayout) -> Affine:
         if both != start ^ columns[i] ^ columns[j]:
             raise _not_linear(layout, start, i, j, start ^ columns[i], start ^ columns[j], both)
     if count > MAX_EVALUATED:
-        what = (
-            f"linear({shown(layout)}): 2^{count} offsets, of which no pair of bits shows that it is not linear, and "
-            "nothing that it is"
-        )
+        unknown = "of which no pair of bits shows that it is not linear, and nothing that it is"
+        what = f"linear({shown(layout)}): 2^{count} offsets, {unknown}"
         expected = f"at most 2^{MAX_EVALUATED}, or parts that are linear"
         raise Unproven(what, expected, "use strides that are powers of two")
     for x in range(1 << count):

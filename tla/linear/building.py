@@ -178,19 +178,13 @@ class Built(Bases):
 
     def flatten_ins(self: L) -> L:
         """All inputs as one, of the first one's name, the first lowest."""
-        return (
-            self.reshape_ins({self.get_in_dim_names()[0]: 1 << self.get_total_in_dim_size_log2()})
-            if self._ins
-            else self
-        )
+        size = 1 << self.get_total_in_dim_size_log2()
+        return self.reshape_ins({self.get_in_dim_names()[0]: size}) if self._ins else self
 
     def flatten_outs(self: L) -> L:
         """All outputs as one, of the first one's name, the first lowest."""
-        return (
-            self.reshape_outs({self.get_out_dim_names()[0]: 1 << self.get_total_out_dim_size_log2()})
-            if self._outs
-            else self
-        )
+        size = 1 << self.get_total_out_dim_size_log2()
+        return self.reshape_outs({self.get_out_dim_names()[0]: size}) if self._outs else self
 
     @checked
     def concat_ins(self: L, other: L) -> L:
@@ -242,18 +236,14 @@ class Built(Bases):
     def remove_zero_bases_along_dim(self: L, name: str) -> L:
         """An input without the bits that go to 0."""
         self.get_in_dim_size(name)
-        return self._make(
-            tuple((d, tuple(v for v in vs if any(v)) if d == name else vs) for d, vs in self._ins), self._outs
-        )
+        ins = tuple((d, tuple(v for v in vs if any(v)) if d == name else vs) for d, vs in self._ins)
+        return self._make(ins, self._outs)
 
     @staticmethod
     def _same_names(where: str, what: str, mine: list[str], whose: str, theirs: list[str]) -> None:
         if {*mine} != {*theirs}:
-            raise RankError(
-                f"{where}: {what} {', '.join(mine) or 'none'}, and {whose} are {', '.join(theirs) or 'none'}",
-                "the same names",
-                "rename one",
-            )
+            own, other = (", ".join(names) or "none" for names in (mine, theirs))
+            raise RankError(f"{where}: {what} {own}, and {whose} are {other}", "the same names", "rename one")
 
 
 def unpack(x: int, outs: Outs) -> tuple[int, ...]:

@@ -178,14 +178,10 @@ def digits_of_values(values: Sequence[Vector], radices: Sequence[int]) -> list[D
         low = Digit(count, values[1])
         if size % count or any(values[c] != low.times(c, radices) for c in range(count)):
             continue
-        sums = (
-            tuple((a + b) % m for a, b, m in zip(values[k - k % count], values[k % count], radices))
-            for k in range(size)
-        )
-        if (
-            all(x == v for x, v in zip(sums, values))
-            and (rest := digits_of_values(values[::count], radices)) is not None
-        ):
+        parts = ((values[k - k % count], values[k % count]) for k in range(size))
+        sums = (tuple((a + b) % m for a, b, m in zip(*both, radices)) for both in parts)
+        rest = digits_of_values(values[::count], radices) if all(x == v for x, v in zip(sums, values)) else None
+        if rest is not None:
             return [low, *rest]
     return None
 
@@ -250,10 +246,8 @@ def _digit(name: str, pair: object, outs: Sequence[tuple[str, Vector]]) -> Digit
     for x, (out, radices) in zip(vector, outs):
         value, size = integer(f"RadixLayout: a basis of {name}", x), math.prod(radices)
         if extent < 1 or value >= size:
-            what = (
-                f"RadixLayout: a digit of {name} has extent {extent} and goes to {value} of {out}, which has size "
-                f"{size}"
-            )
+            goes = f"goes to {value} of {out}, which has size {size}"
+            what = f"RadixLayout: a digit of {name} has extent {extent} and {goes}"
             expected = f"an extent of 1 or more, and 0 to {size - 1}"
             raise RangeError(what, expected, "take the basis modulo the size, or a larger one")
         step += split(value, radices)

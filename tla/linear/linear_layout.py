@@ -84,10 +84,10 @@ class LinearLayout(Built, Displayed):
         dims = [dims] if isinstance(dims, str) else list(dims)
         if not self.is_trivial_over(dims):
             return None
-        return self.sublayout(
-            [d for d in self.get_in_dim_names() if d not in dims],
-            [d for d in self.get_out_dim_names() if d not in dims],
+        ins, outs = (
+            [d for d in names if d not in dims] for names in (self.get_in_dim_names(), self.get_out_dim_names())
         )
+        return self.sublayout(ins, outs)
 
     def get_free_variable_masks(self) -> dict[str, int]:
         """name of an input -> the bits of it that are sums of bits before them: changing them changes no
@@ -127,9 +127,7 @@ class LinearLayout(Built, Displayed):
         The bits of the tile go to 0; with the tile's own they make this layout again. None where a bit of the tile is
         not a bit of this layout, or another bit changes what the tile covers.
         """
-        if not all(self.has_in_dim(d) for d in tile.get_in_dim_names()) or not all(
-            self.has_out_dim(d) for d in tile.get_out_dim_names()
-        ):
+        if not self._has_dims_of(tile):
             return None
         names = self.get_out_dim_names()
         covered = [0] * len(names)
@@ -157,21 +155,14 @@ class LinearLayout(Built, Displayed):
         >>> a.compose(LinearLayout({"x": [(2,), (1,)]}, {"y": 4})).bases
         {'i': ((2,), (1,))}
         """
-        self._same_names(
-            "compose", "outputs", self.get_out_dim_names(), "the inputs of the outer layout", outer.get_in_dim_names()
-        )
+        names = self.get_out_dim_names()
+        self._same_names("compose", "outputs", names, "the inputs of the outer layout", outer.get_in_dim_names())
         for name, size in self._outs:
-            if size > outer.get_in_dim_size(name):
-                what = (
-                    f"compose: {name} has size {size}, and the outer layout takes {outer.get_in_dim_size(name)} of it"
-                )
+            if size > (takes := outer.get_in_dim_size(name)):
+                what = f"compose: {name} has size {size}, and the outer layout takes {takes} of it"
                 fix = f"write compose(outer.resize_in_dim({name!r}, {size})): it ignores the rest"
                 raise RangeError(what, f"an input of at least {size}", fix)
-        names = self.get_out_dim_names()
-        ins = tuple(
-            (name, tuple(tuple(outer.apply(dict(zip(names, v))).values()) for v in vectors))
-            for name, vectors in self._ins
-        )
+        ins = tuple((d, tuple(tuple(outer.apply(dict(zip(names, v))).values()) for v in vs)) for d, vs in self._ins)
         return LinearLayout._make(ins, outer._outs)
 
     def invert(self) -> LinearLayout:
@@ -226,27 +217,19 @@ class LinearLayout(Built, Displayed):
         self._same_names("invert_and_compose", "outputs", names, "those of the outer layout", outer.get_out_dim_names())
         outer_there = outer.transpose_outs(names)
         for name, size in self._outs:
-            if size > outer.get_out_dim_size(name):
-                what = (
-                    f"invert_and_compose: {name} has size {size}, and {outer.get_out_dim_size(name)} in the outer "
-                    "layout"
-                )
+            if size > (takes := outer.get_out_dim_size(name)):
+                what = f"invert_and_compose: {name} has size {size}, and {takes} in the outer layout"
                 expected = f"an output of at least {size} there"
                 raise RangeError(what, expected, f"write outer.resize_out_dim({name!r}, {size})")
-        both = [
-            d
-            for d in outer.get_in_dim_names()
-            if self.has_in_dim(d) and dict(self._ins)[d] == dict(outer_there._ins)[d]
-        ]
-        rest = self.sublayout([d for d in self.get_in_dim_names() if d not in both], names)
-        found = rest._least_squares(
-            "invert_and_compose", outer_there.sublayout([d for d in outer.get_in_dim_names() if d not in both], names)
-        )
-        ins = {d: dict(found._ins).get(d, ()) for d in self.get_in_dim_names()}
-        outs = {d: outer.get_in_dim_size(d) for d in outer.get_in_dim_names()}
+        mine, theirs = dict(self._ins), dict(outer_there._ins)
+        both = [d for d in theirs if d in mine and mine[d] == theirs[d]]
+        rest = self.sublayout([d for d in mine if d not in both], names)
+        outer_rest = outer_there.sublayout([d for d in theirs if d not in both], names)
+        found = rest._least_squares("invert_and_compose", outer_rest)
+        ins = {d: dict(found._ins).get(d, ()) for d in mine}
+        outs, reached = {d: outer.get_in_dim_size(d) for d in theirs}, found.get_out_dim_names()
         full = {
-            d: [tuple(dict(zip(found.get_out_dim_names(), v)).get(o, 0) for o in outs) for v in vectors]
-            for d, vectors in ins.items()
+            d: [tuple(dict(zip(reached, v)).get(o, 0) for o in outs) for v in vectors] for d, vectors in ins.items()
         }
         for d in both:
             full[d] = [tuple(1 << k if o == d else 0 for o in outs) for k in range(len(dict(self._ins)[d]))]
@@ -281,12 +264,13 @@ class LinearLayout(Built, Displayed):
         """
         return self._divided(divisor, left=False)
 
+    def _has_dims_of(self, other: LinearLayout) -> bool:
+        return {*dict(other._ins)} <= {*dict(self._ins)} and {*dict(other._outs)} <= {*dict(self._outs)}
+
     def _divided(self, divisor: LinearLayout, left: bool) -> LinearLayout | None:
         """The other factor, where this layout is the product of it and the divisor; None where it is not."""
         theirs = dict(divisor._outs)
-        if not all(self.has_out_dim(d) for d in theirs) or not all(
-            self.has_in_dim(d) for d in divisor.get_in_dim_names()
-        ):
+        if not self._has_dims_of(divisor):
             return None
         outs = {d: size // theirs.get(d, 1) for d, size in self._outs}
         ins = {}

@@ -316,11 +316,8 @@ class RadixLayout(Value, Displayed):
         has, wide = self.out_sizes[name], int(self.out_sizes[name] > 1)
         most = sum((d.extent - 1) * x for _, of in plain for d in of for x in d.step[k : k + wide])
         if most >= min(integer("resize_out: the size", size), has):
-            fix = (
-                f"give a size of at least {most + 1}"
-                if most < has
-                else "leave it as it is: its values begin again at its size"
-            )
+            again = "leave it as it is: its values begin again at its size"
+            fix = f"give a size of at least {most + 1}" if most < has else again
             what = f"resize_out of {name} to {size}: its values add up to {most}"
             raise RangeError(what, f"sums below {min(size, has)}", fix)
         new = radices_of(name, size)
@@ -389,10 +386,8 @@ class RadixLayout(Value, Displayed):
         lane=4:1 -> place=12
         """
         if {*self.out_dims} != {*outer.in_sizes}:
-            what = (
-                f"compose: outputs {', '.join(self.out_dims)}, and the inputs of the outer layout are "
-                f"{', '.join(outer.in_sizes)}"
-            )
+            mine, theirs = (", ".join(names) for names in (self.out_dims, outer.in_sizes))
+            what = f"compose: outputs {mine}, and the inputs of the outer layout are {theirs}"
             raise RankError(what, "the same names", "rename one")
         for name, size in self.out_sizes.items():
             if size != outer.in_sizes[name]:
@@ -493,16 +488,14 @@ class RadixLayout(Value, Displayed):
         >>> print(RadixLayout({"i": [(4, 2)]}, {"o": 8}).left_inverse())
         o=(2,4):(0,1) -> i=4
         """
-        for found in reversed(
-            self._groupings()
-        ):  # a digit that stays below its radix has a way back only where it is cut off
+        # a digit that stays below its radix has a way back only where it is cut off
+        for found in reversed(self._groupings()):
             if (steps := left_steps(found.digits, found.radices)) is not None:
                 return found._back(steps)
         if math.prod(self.in_sizes.values()) == math.prod(self.radices):
             return self.right_inverse()
-        raise self._no_way(
-            "left_inverse", "a layout of which no two inputs share an output, whose digits begin where others end"
-        )
+        expected = "a layout of which no two inputs share an output, whose digits begin where others end"
+        raise self._no_way("left_inverse", expected)
 
     def _no_way(self, where: str, expected: str) -> RangeError:
         """The error of a layout without an inverse that is linear over digits."""

@@ -166,10 +166,9 @@ class Bases(Value):
             require_held(f"outputs of {', '.join(self.get_out_dim_names())}", x, 0, most)
             for k, vector in enumerate(vectors):
                 bit = computed(operator.and_, computed(operator.rshift, x, k), 1)
-                totals = [
-                    computed(operator.xor, total, computed(operator.mul, bit, v)) if v else total
-                    for total, v in zip(totals, vector)
-                ]
+                for i, v in enumerate(vector):
+                    if v:
+                        totals[i] = computed(operator.xor, totals[i], computed(operator.mul, bit, v))
         return dict(zip(self.get_out_dim_names(), totals))
 
     def __eq__(self, other: object) -> bool:
@@ -245,9 +244,8 @@ def checked_names(kind: str, names: Sequence[Any], where: str = "LinearLayout") 
 def pairs(what: str, x: Any, where: str = "LinearLayout") -> list[tuple[Any, Any]]:
     """A dict, or a list of pairs, as pairs."""
     found = [*x.items()] if isinstance(x, Mapping) else x
-    if not isinstance(found, (list, tuple)) or not all(
-        isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in found
-    ):
+    is_list = isinstance(found, (list, tuple))
+    if not is_list or not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in found):
         expected = "a dict, or a list of pairs"
         raise LeafTypeError(f"{where}: {what} {shown(x)}", expected, "write {'lane': [(1,)]}, and {'dim0': 2}")
     for name, _ in found:

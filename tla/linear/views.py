@@ -24,11 +24,9 @@ def distributed(layout: Bases, use_hw_view: bool) -> str:
     """The view of a layout of registers, lanes, warps and blocks."""
     registers, lanes, warps, blocks = _sizes(layout, ("register", "lane", "warp", "block"))
     several = blocks > 1
+    names = ("block", "warp", "lane", "register")
     points = itertools.product(range(blocks), range(warps), range(lanes), range(registers))
-    at = {
-        p: tuple(layout.apply(_inputs(layout, dict(zip(("block", "warp", "lane", "register"), p)))).values())
-        for p in points
-    }
+    at = {p: tuple(layout.apply(_inputs(layout, dict(zip(names, p)))).values()) for p in points}
     if use_hw_view:
         lines = []
         for block in range(blocks):

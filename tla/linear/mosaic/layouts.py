@@ -116,14 +116,11 @@ def _columns(parts: Sequence[Part], dims: Sequence[Dim], rank: int) -> list[tupl
 
 
 def _tiles(tiling: object) -> tuple[Tile, ...]:
-    if (
-        not isinstance(tiling, (list, tuple))
-        or not tiling
-        or not all(isinstance(t, (list, tuple)) and t for t in tiling)
-    ):
+    given = [*tiling] if isinstance(tiling, (list, tuple)) else []
+    if not given or not all(isinstance(t, (list, tuple)) and t for t in given):
         what = f"TiledLayout: the tiling {shown(tiling)}"
         raise LeafTypeError(what, "a list of tiles", "write [(64, 8), (16, 8), (8, 8), (2,)]")
-    tiles = tuple(tuple(power_of_two("TiledLayout: a tile", n) for n in t) for t in tiling)
+    tiles = tuple(tuple(power_of_two("TiledLayout: a tile", n) for n in t) for t in given)
     for before, tile in itertools.pairwise(tiles):
         if len(tile) > len(before):
             what = f"TiledLayout: the tile {tile} of a tile {before}"
@@ -174,10 +171,8 @@ class WGStridedFragLayout:
     vec_size: int
 
     def __post_init__(self) -> None:
-        shape, vector = (
-            _shape("WGStridedFragLayout", self.shape),
-            power_of_two("WGStridedFragLayout: vec_size", self.vec_size),
-        )
+        shape = _shape("WGStridedFragLayout", self.shape)
+        vector = power_of_two("WGStridedFragLayout: vec_size", self.vec_size)
         if math.prod(shape) % (vector * LANES * WARPS):
             what = f"WGStridedFragLayout: {math.prod(shape)} elements in vectors of {vector}"
             expected = f"a multiple of {vector * LANES * WARPS}: a vector for each of 128 threads"
@@ -190,12 +185,7 @@ class WGStridedFragLayout:
         if shape is not None and tuple(shape) != self.shape:
             what = f"WGStridedFragLayout of {self.shape}: the shape {shown(tuple(shape))}"
             raise RangeError(what, f"{self.shape}", "leave it out")
-        n, vector, lanes, warps = (
-            bits.log2(math.prod(self.shape)),
-            bits.log2(self.vec_size),
-            bits.log2(LANES),
-            bits.log2(WARPS),
-        )
+        n, vector, lanes, warps = map(bits.log2, (math.prod(self.shape), self.vec_size, LANES, WARPS))
         order = [*range(vector), *range(vector + lanes + warps, n), *range(vector, vector + lanes + warps)]
         names = {f"dim{k}": size for k, size in reversed([*enumerate(self.shape)])}
         counts = [("register", n - lanes - warps), ("lane", lanes), ("warp", warps)]

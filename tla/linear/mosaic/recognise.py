@@ -75,11 +75,8 @@ def _roles(wanted: LinearLayout) -> list[list[Role]]:
     for name, vectors in wanted.bases.items():
         for k, v in enumerate(vectors):
             places = [(dim, bit) for dim, n in enumerate(v) for bit in bits.ones(n)]
-            if (
-                len(places) > 1
-                or (not places and name == "register")
-                or (places and places[0][1] in table[places[0][0]])
-            ):
+            taken = any(bit in table[dim] for dim, bit in places)
+            if taken or len(places) > 1 or (not places and name == "register"):
                 what = f"tiled_layout: {name}={1 << k} goes to ({', '.join(map(str, v))})"
                 expected = "a bit of one dimension that nothing else goes to"
                 raise RangeError(what, expected, "keep the LinearLayout: no tiled layout is this map")
@@ -161,11 +158,8 @@ def _assembled(
     for k, part in enumerate(parts):
         if part.bits:
             whose[roles[part.dim][part.low]] = k - len(parts)
-    vector_dim = (
-        whose.get(Role("register", 0))
-        if vector
-        else next((k - len(parts) for k, p in enumerate(parts) if not p.bits), None)
-    )
+    empty = (k - len(parts) for k, p in enumerate(parts) if not p.bits)
+    vector_dim = whose.get(Role("register", 0)) if vector else next(empty, None)
     dims = {name: _slowest_first(name, wanted, whose, parts) for name in ("warp", "lane")}
     if vector_dim is None or dims["warp"] is None or dims["lane"] is None:
         return None

@@ -33,10 +33,8 @@ def to_text(layout: TiledLayout | WGStridedFragLayout) -> str:
         what = f"to_text of a {type(layout).__name__}"
         raise LeafTypeError(what, "a TiledLayout or WGStridedFragLayout", "tiled_layout(x) gives one")
     tiles = [[*tile] for tile in layout.tiling]
-    return (
-        f"#mosaic_gpu.TiledLayout<{tiles}, warp_dims = {_dims_text(layout.warp_dims)}, "
-        f"lane_dims = {_dims_text(layout.lane_dims)}, vector_dim = {layout.vector_dim}>"
-    )
+    dims = f"warp_dims = {_dims_text(layout.warp_dims)}, lane_dims = {_dims_text(layout.lane_dims)}"
+    return f"#mosaic_gpu.TiledLayout<{tiles}, {dims}, vector_dim = {layout.vector_dim}>"
 
 
 def _dims_text(dims: Sequence[Dim]) -> str:
@@ -131,10 +129,8 @@ _CLOSE = {"(": "()", "<": "<>", "[": "[]"}
 
 class _MosaicReader(Reader):
     tokens = r"#?[A-Za-z_][A-Za-z0-9_.]*|-?[0-9]{1,18}(?![0-9A-Za-z_.])|[()<>\[\],=:]"
-    noun, example = (
-        "a layout of Mosaic",
-        "write it as Mosaic prints it: #mosaic_gpu.TiledLayout<...>, TiledLayout(...), or its name",
-    )
+    noun = "a layout of Mosaic"
+    example = "write it as Mosaic prints it: #mosaic_gpu.TiledLayout<...>, TiledLayout(...), or its name"
     trailing = True
 
     def layout(self) -> TiledLayout | WGStridedFragLayout:

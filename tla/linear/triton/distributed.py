@@ -58,11 +58,8 @@ class BlockedLayout(Parameters):
         tiles.require(self.name, known, f"release {release!r:.20} of Triton", "'3.8' or '3.9'", "leave it out for 3.9")
         shape = tiles.checked_shape(self.name, shape, self.rank)
         tile = tiles.identity("register", self.size_per_thread, self.order)
-        tile = (
-            tile
-            * tiles.identity("lane", self.threads_per_warp, self.order)
-            * tiles.identity("warp", self.warps_per_cta, self.order)
-        )
+        tile = tile * tiles.identity("lane", self.threads_per_warp, self.order)
+        tile = tile * tiles.identity("warp", self.warps_per_cta, self.order)
         found = tiles.combine(self.name, tile, self.cga_layout, shape)
         return found if release == "3.8" else found.remove_zero_bases_along_dim("register")
 
@@ -97,12 +94,8 @@ class DistributedLinearLayout(Parameters):
         return self.block_bases  # type: ignore[no-any-return]
 
     def _tile(self) -> LinearLayout:
-        names = {
-            "register": self.reg_bases,
-            "lane": self.lane_bases,
-            "warp": self.warp_bases,
-            "block": self.block_bases,
-        }
+        vectors = (self.reg_bases, self.lane_bases, self.warp_bases, self.block_bases)
+        names = dict(zip(("register", "lane", "warp", "block"), vectors))
         return LinearLayout(names, dict(zip(tiles.dim_names(self.rank), self.shape)))
 
     def linear(self, shape: Sequence[int]) -> LinearLayout:

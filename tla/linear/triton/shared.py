@@ -157,13 +157,8 @@ class NVMMASharedLayout(Parameters):
             k = 0 if self.transposed else self.rank - 1
             width = 8 * self.swizzle_byte_width // self.element_bitwidth // (2 if self.fp4_padded else 1)
             what = f"{part[k]} elements along the contiguous dimension, {k}"
-            tiles.require(
-                self.name,
-                part[k] >= width,
-                what,
-                f"at least {width}: {self.swizzle_byte_width} bytes",
-                "use a narrower swizzle",
-            )
+            expected = f"at least {width}: {self.swizzle_byte_width} bytes"
+            tiles.require(self.name, part[k] >= width, what, expected, "use a narrower swizzle")
             box[k] = width
         return box
 
@@ -172,9 +167,8 @@ class NVMMASharedLayout(Parameters):
         shape = tiles.checked_shape(self.name, shape, self.rank)
         part = _per_block(self.name, shape, self.cga_layout)
         flat = self.swizzle_byte_width and self.rank < 2
-        tiles.require(
-            self.name, not flat, f"a swizzle of rank {self.rank}", "rank 2 or more", "use swizzle_byte_width=0"
-        )
+        what = f"a swizzle of rank {self.rank}"
+        tiles.require(self.name, not flat, what, "rank 2 or more", "use swizzle_byte_width=0")
         box, names = self._box(part), tiles.dim_names(self.rank)
         tile = self._swizzled(box, names).transpose_outs(names) if self.swizzle_byte_width else self._plain(box, names)
         tile = tiles.not_smaller(tile, dict(zip(names, part)))
@@ -185,9 +179,8 @@ class NVMMASharedLayout(Parameters):
         if not self.transposed:
             return tiles.identity("offset", box, tiles.matrix_order(self.rank))
         tile = LinearLayout({"offset": ()}, {})
-        for j in range(
-            self.rank
-        ):  # Triton turns the box left and the names left again: of rank 3 and more they do not meet
+        # Triton turns the box left and the names left again: of rank 3 and more they do not meet
+        for j in range(self.rank):
             tile = tile * identity_1d(box[-j], "offset", names[(self.rank - 2 - j) % self.rank])
         return tile.transpose_outs(names[::-1])
 

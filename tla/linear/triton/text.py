@@ -86,10 +86,8 @@ class TritonReader(Reader):
     """A text of the grammar above, and what its names stand for."""
 
     tokens = r"[1-9][0-9]{0,9}x|[A-Za-z_][A-Za-z0-9_]*|-?[0-9]{1,18}(?![0-9A-Za-z_])|:\+|[#!.<>{}\[\],=]"
-    noun, example = (
-        "a layout of Triton",
-        "write it as Triton prints it: #ttg.blocked<{...}>, or tensor<64x64xf16, #ttg.blocked<{...}>>",
-    )
+    noun = "a layout of Triton"
+    example = "write it as Triton prints it: #ttg.blocked<{...}>, or tensor<64x64xf16, #ttg.blocked<{...}>>"
     trailing = True
 
     def __init__(self, text: str, names: Mapping[str, Any] | None = None) -> None:
@@ -124,17 +122,14 @@ class TritonReader(Reader):
     def alias(self, name: str, start: int) -> Any:
         if name not in self.names:
             have = ", ".join(self.names) or "none"
-            fix = (
-                f"give it: from_text(text, {{'{name}': layout}}); on the page and in a shell write '#{name} = #ttg...' "
-                "before it"
-            )
+            before = f"on the page and in a shell write '#{name} = #ttg...' before it"
+            fix = f"give it: from_text(text, {{'{name}': layout}}); {before}"
             self.fail(f"#{name} is a name", f"names that are given: {have:.200}", fix, start)
         found = self.names[name]
         if not isinstance(found, str):
             return found
-        inner = TritonReader(
-            found, {key: value for key, value in self.names.items() if key != name}
-        )  # no name stands for itself
+        others = {key: value for key, value in self.names.items() if key != name}  # no name stands for itself
+        inner = TritonReader(found, others)
         inner.depth = self.deeper()
         return inner.whole(inner.attribute)
 
@@ -150,20 +145,11 @@ class TritonReader(Reader):
             self.refuse_misspelt(name, given)
             raise
         except (TypeError, IndexError, AttributeError):
-            self.fail(
-                f"#{name} with a value of another kind",
-                "the values that Triton prints",
-                "write them as Triton prints them",
-                start,
-            )
+            what, fix = f"#{name} with a value of another kind", "write them as Triton prints them"
+            self.fail(what, "the values that Triton prints", fix, start)
         for word, at, asked in given.unknown():
-            self.not_known(
-                name,
-                word,
-                at,
-                asked,
-                write_nearest(word, [x for x in asked if x not in given.places]) or "leave it out",
-            )
+            fix = write_nearest(word, [x for x in asked if x not in given.places]) or "leave it out"
+            self.not_known(name, word, at, asked, fix)
         return layout
 
     def refuse_misspelt(self, name: str, given: Attributes) -> None:

@@ -75,24 +75,12 @@ def to_thread_values(layout: Parameters | LinearLayout, shape: Sequence[int]) ->
     if not isinstance(layout, LinearLayout):
         require_distributed("to_thread_values: the layout", layout)
     whole = layout if isinstance(layout, LinearLayout) else layout.linear(shape)  # type: ignore[attr-defined]
-    sizes = {
-        name: whole.get_in_dim_size(name) if whole.has_in_dim(name) else 1
-        for name in ("lane", "warp", "register", "block")
-    }
+    names = ("lane", "warp", "register", "block")
+    sizes = {name: whole.get_in_dim_size(name) if whole.has_in_dim(name) else 1 for name in names}
     lanes, blocks = sizes["lane"], sizes.pop("block")
-    tiles.require(
-        "to_thread_values",
-        lanes in WARPS,
-        f"warps of {lanes} lanes",
-        "32 or 64",
-        "reshape_ins splits threads into lanes and warps",
-    )
-    tiles.require(
-        "to_thread_values",
-        blocks == 1,
-        f"a layout of {blocks} blocks",
-        "one block",
-        "give the layout of what one block has",
-    )
+    where, fix = "to_thread_values", "reshape_ins splits threads into lanes and warps"
+    tiles.require(where, lanes in WARPS, f"warps of {lanes} lanes", "32 or 64", fix)
+    fix = "give the layout of what one block has"
+    tiles.require(where, blocks == 1, f"a layout of {blocks} blocks", "one block", fix)
     inside = LinearLayout({name: whole.bases.get(name, ()) for name in sizes}, whole.out_dims)
     return layout_of(inside.reshape_ins({"thread": lanes * sizes["warp"], "register": sizes["register"]}))

@@ -74,11 +74,9 @@ class Typed(NamedTuple):
             what = f"the memory of a {self.layout.name}"
             raise LeafTypeError(what, "a layout of shared memory", "use .linear: who holds each element")
         before = layout_of(found.invert())
-        return (
-            compose(_padding(self.layout, size(before)), before)
-            if isinstance(self.layout, PaddedSharedLayout)
-            else before
-        )
+        if not isinstance(self.layout, PaddedSharedLayout):
+            return before
+        return compose(_padding(self.layout, size(before)), before)
 
 
 def _padding(layout: PaddedSharedLayout, count: int) -> Layout:
