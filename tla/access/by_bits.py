@@ -34,9 +34,8 @@ class ByBits(NamedTuple):
     @staticmethod
     def of(owners: LinearLayout) -> ByBits:
         """The columns of owners that hold elements of a tensor: their indices in it, first dimension fastest."""
-        register, lane, warp, block = (
-            [owners.pack(v) for v in owners.bases.get(name, ())] for name in reversed(HARDWARE)
-        )
+        columns = {name: [owners.pack(v) for v in vectors] for name, vectors in owners.bases.items()}
+        register, lane, warp, block = (columns.get(name, []) for name in reversed(HARDWARE))
         return ByBits(register, lane, [*warp, *block])
 
     def through(self, columns: Sequence[int]) -> ByBits:
@@ -60,9 +59,8 @@ class ByBits(NamedTuple):
     def in_sequence(self, count: int) -> bool:
         """Whether the registers are vectors of so many elements, one after the other: as an instruction copies them."""
         k = bits.log2(count)
-        return self.register[:k] == [1 << i for i in range(k)] and all(
-            c % count == 0 for c in (*self.register[k:], *self.lane, *self.warp)
-        )
+        others = (*self.register[k:], *self.lane, *self.warp)
+        return self.register[:k] == [1 << i for i in range(k)] and all(c % count == 0 for c in others)
 
     def instructions(self, count: int) -> int:
         """The number of accesses of so many elements, of all warps: values of one place are one."""

@@ -156,9 +156,8 @@ class _Asked(NamedTuple):
             return ConversionPlan("registers", steps, 0, 0, 0, 0, 0, why, self.width, self.src, self.dst)
         found = Shuffled.of(steps, self.src, self.dst, self.width, self.machine)
         counts = (found.shuffles, 0, 0, found.shuffles, max(found.pipes) * self._warps)
-        return ConversionPlan(
-            "shuffles", found.steps, *counts, why, self.width, self.src, self.dst, lane_moves=found.moves
-        )
+        sides = (self.width, self.src, self.dst)
+        return ConversionPlan("shuffles", found.steps, *counts, why, *sides, lane_moves=found.moves)
 
     def cheaper(self, steps: tuple[Step, ...]) -> ConversionPlan:
         """The plan of steps within warps, or by memory if that takes fewer cycles; it is looked at where it might."""
@@ -171,9 +170,8 @@ class _Asked(NamedTuple):
         except RangeError as refused:
             return replace(plan, why=f"there is no way through memory: {refused.args[0]}")
         if other.cycles < plan.cycles:
-            return replace(
-                other, why=f"{other.cycles} cycles of {name}, predicted; shuffles and their selects take {plan.cycles}"
-            )
+            why = f"{other.cycles} cycles of {name}, predicted; shuffles and their selects take {plan.cycles}"
+            return replace(other, why=why)
         return replace(plan, why=f"{plan.cycles} cycles of {name}, predicted; shared memory takes {other.cycles}")
 
     def _least(self) -> int:

@@ -213,9 +213,8 @@ def _accesses(function: _Function, step: Store | Load, first: bool) -> Iterator[
     if sign is None:
         what = f"{function.dialect.name} of a layout of memory that neither xors nor adds"
         raise RangeError(what, "a swizzle, or padding", "use plan.steps and a table")
-    columns = [at.at(0, 1 << k, 0) for k in range(bits.log2(at.lanes))] + [
-        at.at(1 << k, 0, 0) for k in range(bits.log2(at.warps))
-    ]
+    columns = [at.at(0, 1 << k, 0) for k in range(bits.log2(at.lanes))]
+    columns += [at.at(1 << k, 0, 0) for k in range(bits.log2(at.warps))]
     starts = [c - c % step.vector for c in columns]
     if first:
         yield f"const unsigned {name}_at = {_sum_text(starts) if sign == '+' else linear_text(starts, 'thread')};"

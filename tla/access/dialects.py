@@ -57,9 +57,8 @@ def _cuda_load(width: int) -> list[str]:
     words = range(width // WORD_BITS)
     values = ", ".join(f'"=r"(v[{k}])' for k in words)
     names = ", ".join(f"%{k}" for k in words)
-    return [
-        f'asm volatile("ld.shared.v{len(words)}.b32 {{{names}}}, [%{len(words)}];" : {values} : {_SHARED} : "memory");'
-    ]
+    n = len(words)
+    return [f'asm volatile("ld.shared.v{n}.b32 {{{names}}}, [%{n}];" : {values} : {_SHARED} : "memory");']
 
 
 def _cuda_matrices(form: Matrices, store: bool) -> list[str]:

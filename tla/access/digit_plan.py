@@ -69,10 +69,8 @@ class RadixPlan:
         if self.shuffles:
             lines.append(f"{self.shuffles} shuffles of each warp")
         if self.bytes:
-            lines.append(
-                f"{self.instructions} instructions of each warp, {self.wavefronts} wavefronts of all, {self.bytes} "
-                "bytes of memory"
-            )
+            counts = f"{self.instructions} instructions of each warp, {self.wavefronts} wavefronts of all"
+            lines.append(f"{counts}, {self.bytes} bytes of memory")
         return "\n".join(lines)
 
     def run(self, values: object) -> npt.NDArray[Any]:
@@ -224,9 +222,8 @@ def convert_digits(
         raise RangeError(what, "as many", "give both layouts the same threads")
     if through != "memory" and (held := _before(first, second)) is not None:
         why = "each thread holds all of its values before"
-        return RadixPlan(
-            "registers", 0, 0, 0, 0, 0, why, element_bits, ((held, (*range(len(held)),)),), None, None, src, dst
-        )
+        registers = ((held, (*range(len(held)),)),)
+        return RadixPlan("registers", 0, 0, 0, 0, 0, why, element_bits, registers, None, None, src, dst)
     if through == "shuffle":
         what = "convert through shuffles: odd digits change their owners"
         raise RangeError(what, "slices that are alike", "leave `through` out")
@@ -296,9 +293,8 @@ def _of_slices(
         raise RangeError(what, f"{one} at least, a part of each warp", f"give {one} bytes")
     size = one * n if scratch_bytes is None or one * n <= scratch_bytes else one
     counts = (part.shuffles * n, size, part.wavefronts * n * groups, part.instructions * n, part.cycles * n * groups)
-    return RadixPlan(
-        part.kind, *counts, f"{way.why}; {part.why}", part.element_bits, way.registers, part, None, src, dst
-    )
+    why = f"{way.why}; {part.why}"
+    return RadixPlan(part.kind, *counts, why, part.element_bits, way.registers, part, None, src, dst)
 
 
 # ------------------------------------------------------------------------------------------------- owners

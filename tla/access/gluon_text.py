@@ -26,9 +26,8 @@ def gluon_function(name: str, steps: Sequence[Step], src: LinearLayout, dst: Lin
     require_name("gluon", name)
     _require_tritons(steps, src, dst, width)
     names = dst.get_out_dim_names()
-    order = sorted(
-        range(len(names)), key=lambda k: (len(names[k]), names[k])
-    )  # dim0, dim1, ...: Gluon's dimensions have no names
+    # dim0, dim1, ...: Gluon's dimensions have no names
+    order = sorted(range(len(names)), key=lambda k: (len(names[k]), names[k]))
     owners = [_vectors(dst.bases[d], order) for d in ("register", "lane", "warp")]
     layout = ", ".join(map(str, [*owners, [], [dst.out_dims[names[k]] for k in order]]))
     lines = ["@gluon.jit", f"def {name}(x):", f"    layout: gl.constexpr = gl.DistributedLinearLayout({layout})"]

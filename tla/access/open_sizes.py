@@ -87,9 +87,8 @@ def for_all_sizes(
     there = _opened(layout, by_mode)
     if not isinstance(there, Open):
         return count(_placed(place, *there)), there[1]
-    too_many = Unproven(
-        f"access of {shown(layout)}: too many sizes to count", f"{MAX_COUNTED} at most", _declare(there, period, "")
-    )
+    what = f"access of {shown(layout)}: too many sizes to count"
+    too_many = Unproven(what, f"{MAX_COUNTED} at most", _declare(there, period, ""))
     found: tuple[Found, dict[str, int]] | None = None
     for counted, value in enumerate(there.values(period, place)):
         if counted > MAX_COUNTED:

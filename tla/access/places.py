@@ -102,9 +102,8 @@ def require_lanes(where: str, owners: object, memory: Memory) -> None:
     names = owners.get_in_dim_names()
     order = sorted(names, key=lambda name: ("lane", "warp").index(name) if name in ("lane", "warp") else 2)
     warps = owners.get_in_dim_size("lane") // memory.lanes * (owners.get_in_dim_size("warp") if "warp" in names else 1)
-    split = {"lane": memory.lanes, "warp": warps} | {
-        name: owners.get_in_dim_size(name) for name in names if name not in ("lane", "warp")
-    }
+    others = {name: owners.get_in_dim_size(name) for name in names if name not in ("lane", "warp")}
+    split = {"lane": memory.lanes, "warp": warps, **others}
     turned = f".transpose_ins({order})" if order != names else ""
     what = f"{where}: warps of {owners.get_in_dim_size('lane')} lanes in {memory.name}"
     raise RangeError(what, f"at most {memory.lanes}", f"split them into warps: layout{turned}.reshape_ins({split})")
@@ -122,9 +121,8 @@ def _of_linear(owners: LinearLayout) -> Owned:
     _require_few(math.prod(sizes), "owners")
     columns = [v for name in reversed(HARDWARE) for v in owners.bases.get(name, ())]  # registers are the fastest
     coordinates = [xors([v[d] for v in columns]) for d in range(owners.num_out_dims)]
-    return Owned(
-        coordinates, (sizes[0] * sizes[1], sizes[2], sizes[3]), [*owners.out_dims.values()], "the layout of owners"
-    )
+    shape = (sizes[0] * sizes[1], sizes[2], sizes[3])
+    return Owned(coordinates, shape, [*owners.out_dims.values()], "the layout of owners")
 
 
 def xors(columns: Iterable[int]) -> list[int]:

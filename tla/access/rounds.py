@@ -101,9 +101,8 @@ class Turns(NamedTuple):
 
     def turned(self, src: LinearLayout, dst: LinearLayout) -> LinearLayout:
         """The source with the destination's warps."""
-        return LinearLayout(
-            {**src.bases, "warp": dst.transpose_outs(src.get_out_dim_names()).bases["warp"]}, src.out_dims
-        )
+        warps = dst.transpose_outs(src.get_out_dim_names()).bases["warp"]
+        return LinearLayout({**src.bases, "warp": warps}, src.out_dims)
 
     def of_all_warps(self, step: Shuffle) -> Shuffle:
         """A round of the turned source as one of the source itself: its tables go over the lanes of all warps."""
@@ -246,9 +245,8 @@ class Words(NamedTuple):
         """
         count = len(self.into)
         free = len(self.together)
-        same = [
-            x >> free for x in bits.kernel([*self.together, *self._columns()])
-        ]  # what may be added to a place: it holds the same
+        # what may be added to a place: it holds the same
+        same = [x >> free for x in bits.kernel([*self.together, *self._columns()])]
         found: list[tuple[int, int]] = []
         here, there = bits.Echelon(), bits.Echelon()  # the lanes of the space's vectors, and the lanes that they read
         spare = [bits.apply(same, k) for k in range(1 << min(len(same), 6))]
@@ -268,9 +266,8 @@ class Words(NamedTuple):
         graph = bits.Echelon(x >> count for x, _ in found)
         masks = [graph.solve(1 << k) or 0 for k in range(self.lanes)]
         low = (1 << count) - 1
-        return [bits.apply([x & low for x, _ in found], m) for m in masks], [
-            bits.apply([q for _, q in found], m) for m in masks
-        ]
+        words, lanes = [x & low for x, _ in found], [q for _, q in found]
+        return [bits.apply(words, m) for m in masks], [bits.apply(lanes, m) for m in masks]
 
     def _candidates(self, moved: Sources, in_lanes: bool) -> Iterator[int]:
         """Vectors of (word, lane), bases of those that stay in their lanes and of those that read nothing but lane 0

@@ -89,9 +89,8 @@ def _extents(sides: Sequence[Any], held: Sequence[Owned | None], tile: Any) -> l
         None if said is None else _Said((said.out_dims if isinstance(said, LinearLayout) else said.out_sizes).values())
     )
     if tile is not None:
-        given = [
-            integer("convert: an extent of the tile", n) for n in (tile if isinstance(tile, (tuple, list)) else [tile])
-        ]
+        extents = tile if isinstance(tile, (tuple, list)) else [tile]
+        given = [integer("convert: an extent of the tile", n) for n in extents]
         if not given or not all(given):
             raise RangeError(f"convert of a tile of {shown(tile)}", "extents of 1 or more", "write tile=(16, 16)")
         if has is not None and given != has and (len(has) > 1 or math.prod(given) != has[0]):

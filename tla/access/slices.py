@@ -73,9 +73,8 @@ def _in_slices(src: RadixLayout, dst: RadixLayout) -> Iterator[Slices]:
             continue
         if a is not None and b is not None and a.registers.keys() == b.registers.keys():
             held = tuple((a.registers[k], b.registers[k]) for k in sorted(a.registers))
-            yield Slices(
-                "one slice" if len(held) == 1 else f"{len(held)} slices that are alike", a.layout, b.layout, held
-            )
+            why = "one slice" if len(held) == 1 else f"{len(held)} slices that are alike"
+            yield Slices(why, a.layout, b.layout, held)
             yield Slices("padded to a power of two", a.padded[0], b.padded[0], ((a.padded[1], b.padded[1]),))
             return
 

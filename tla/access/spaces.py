@@ -159,9 +159,8 @@ class Taken:
             return max((s for s in self.steps if all(1 << j in registers for j in range(s))), default=None)
         step = self.steps[0]
         apart = (*registers[step:], *(bits.apply(columns, x) for x in (*self.lanes, *self.warps)))
-        is_in_sequence = [*registers[:step]] == [1 << j for j in range(step)] and not any(
-            x % (1 << step) for x in apart
-        )
+        in_order = [*registers[:step]] == [1 << j for j in range(step)]
+        is_in_sequence = in_order and not any(x % (1 << step) for x in apart)
         return step if is_in_sequence else None
 
 

@@ -130,9 +130,8 @@ def crd2idx(crd: IntTuple | None, shape: IntTuple, stride: IntTuple | None = Non
     >>> crd2idx((1, None), (2, 4)), crd2idx(5, (2, 4), (4, 1))
     (1, 6)
     """
-    return plain(
-        conversions.crd2offset(closed(crd), static(shape), static(prefix_product(shape) if stride is None else stride))
-    )
+    stride = prefix_product(shape) if stride is None else stride
+    return plain(conversions.crd2offset(closed(crd), static(shape), static(stride)))
 
 
 def crd2crd(crd: IntTuple, dst_shape: IntTuple, src_shape: IntTuple | None = None) -> Any:

@@ -14,9 +14,8 @@ class Echelon:
     """
 
     def __init__(self, columns: Iterable[int] = ()) -> None:
-        self._rows: dict[
-            int, tuple[int, int]
-        ] = {}  # highest bit -> the reduced column, and the mask of the columns in it
+        # highest bit -> the reduced column, and the mask of the columns in it
+        self._rows: dict[int, tuple[int, int]] = {}
         self.count = 0
         #: Indices of the columns that are sums of those before them.
         self.free: list[int] = []

@@ -59,9 +59,8 @@ class Built(Bases):
         ins = checked_ins(dict(pairs("bases", bases)).items(), out_dim_names)
         if out_dim_sizes is None:
             vectors = [v for _, vectors in ins for v in vectors]
-            out_dim_sizes = [
-                1 << max((v[k].bit_length() for v in vectors), default=0) for k in range(len(out_dim_names))
-            ]
+            count = len(out_dim_names)
+            out_dim_sizes = [1 << max((v[k].bit_length() for v in vectors), default=0) for k in range(count)]
         if len(out_dim_sizes) != len(out_dim_names):
             what = f"from_bases: {len(out_dim_sizes)} sizes for {len(out_dim_names)} outputs"
             raise RankError(what, "one for each", "give them all")
@@ -203,9 +202,8 @@ class Built(Bases):
             what = "concat_outs of layouts of other inputs"
             raise RankError(what, f"{sizes[0]}", "use resize_in_dim and transpose_ins on one of them")
         checked_names("output", [*self.get_out_dim_names(), *other.get_out_dim_names()])
-        ins = tuple(
-            (name, tuple((*v, *w) for v, w in zip(vs, ws))) for (name, vs), (_, ws) in zip(self._ins, other._ins)
-        )
+        both = zip(self._ins, other._ins)
+        ins = tuple((name, tuple((*v, *w) for v, w in zip(vs, ws))) for (name, vs), (_, ws) in both)
         return self._make(ins, (*self._outs, *other._outs))
 
     @checked

@@ -84,10 +84,8 @@ class LinearLayout(Built, Displayed):
         dims = [dims] if isinstance(dims, str) else list(dims)
         if not self.is_trivial_over(dims):
             return None
-        ins, outs = (
-            [d for d in names if d not in dims] for names in (self.get_in_dim_names(), self.get_out_dim_names())
-        )
-        return self.sublayout(ins, outs)
+        ins = [d for d in self.get_in_dim_names() if d not in dims]
+        return self.sublayout(ins, [d for d in self.get_out_dim_names() if d not in dims])
 
     def get_free_variable_masks(self) -> dict[str, int]:
         """name of an input -> the bits of it that are sums of bits before them: changing them changes no
@@ -228,9 +226,7 @@ class LinearLayout(Built, Displayed):
         found = rest._least_squares("invert_and_compose", outer_rest)
         ins = {d: dict(found._ins).get(d, ()) for d in mine}
         outs, reached = {d: outer.get_in_dim_size(d) for d in theirs}, found.get_out_dim_names()
-        full = {
-            d: [tuple(dict(zip(reached, v)).get(o, 0) for o in outs) for v in vectors] for d, vectors in ins.items()
-        }
+        full = {d: [tuple(dict(zip(reached, v)).get(o, 0) for o in outs) for v in vs] for d, vs in ins.items()}
         for d in both:
             full[d] = [tuple(1 << k if o == d else 0 for o in outs) for k in range(len(dict(self._ins)[d]))]
         return LinearLayout(full, outs)
@@ -310,6 +306,5 @@ class LinearLayout(Built, Displayed):
 
 def _identity(sizes: Mapping[str, int]) -> LinearLayout:
     """The layout of these names from each to itself."""
-    return math.prod(
-        (LinearLayout.identity_1d(size, name, name) for name, size in sizes.items()), start=LinearLayout.empty()
-    )
+    parts = (LinearLayout.identity_1d(size, name, name) for name, size in sizes.items())
+    return math.prod(parts, start=LinearLayout.empty())

@@ -159,9 +159,8 @@ class RadixLayout(Value, Displayed):
                 "0" if single else vector_text([0] * len(self.outs))
             ]
             ins.append(f"{name}={listed([str(n) for n, _ in digits] or ['1'])}:{listed(strides)}")
-        return (
-            f"{', '.join(ins)} -> {', '.join(f'{name}={radix_text(radices)}' for name, radices in self.outs)}".strip()
-        )
+        outs = ", ".join(f"{name}={radix_text(radices)}" for name, radices in self.outs)
+        return f"{', '.join(ins)} -> {outs}".strip()
 
     def __repr__(self) -> str:
         return f"radix({str(self)!r})"
@@ -279,9 +278,8 @@ class RadixLayout(Value, Displayed):
             return fine_digits(step)
 
         radices = (*here[:at], *new, *here[at + count :])
-        return _made(
-            [(name, [Digit(d.extent, changed(d.step)) for d in digits]) for name, digits in ins], [("", radices)]
-        )
+        regrouped = [(name, [Digit(d.extent, changed(d.step)) for d in digits]) for name, digits in ins]
+        return _made(regrouped, [("", radices)])
 
     @checked
     def reshape_ins(self, dims: Mapping[str, int]) -> RadixLayout:
@@ -366,9 +364,8 @@ class RadixLayout(Value, Displayed):
         mine, theirs = self.out_dims, other.out_dims
         outs = {name: (*mine.get(name, ()), *theirs.get(name, ())) for name in merged(list(mine), list(theirs))}
         inner, outer = _spread(self, outs, {}), _spread(other, outs, {name: len(of) for name, of in mine.items()})
-        return _made(
-            [(name, inner.get(name, []) + outer.get(name, [])) for name in merged([*inner], [*outer])], [*outs.items()]
-        )
+        ins = [(name, inner.get(name, []) + outer.get(name, [])) for name in merged([*inner], [*outer])]
+        return _made(ins, [*outs.items()])
 
     @checked
     def compose(self, outer: RadixLayout) -> RadixLayout:
@@ -532,6 +529,5 @@ def _spread(of: RadixLayout, outs: Mapping[str, Vector], behind: Mapping[str, in
 def _made(ins: Iterable[tuple[str, Sequence[Digit]]], outs: Sequence[tuple[str, Vector]]) -> RadixLayout:
     """The layout of parts that are proved to fit, in its shortest form."""
     radices = [m for _, of in outs for m in of]
-    return new_value(
-        RadixLayout, ins=tuple((name, shortest(digits, radices)) for name, digits in ins), outs=tuple(outs)
-    )
+    digits_of = tuple((name, shortest(digits, radices)) for name, digits in ins)
+    return new_value(RadixLayout, ins=digits_of, outs=tuple(outs))

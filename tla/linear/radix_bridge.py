@@ -67,9 +67,8 @@ def radix(
         found = _named(_of_layout(layout), layout, in_dims)
         if out_dims is not None:
             size = math.prod(math.prod(radices_of(name, m)) for name, m in out_dims.items())
-            return (found if size == math.prod(found.radices) else found.resize_out("offset", size)).reshape_outs(
-                out_dims
-            )
+            found = found if size == math.prod(found.radices) else found.resize_out("offset", size)
+            return found.reshape_outs(out_dims)
     else:
         raise LeafTypeError(f"radix of a {type(layout).__name__}", "a layout, or the text of one", layout_fix(layout))
     return found if out_dims is None else found.reshape_outs(out_dims)

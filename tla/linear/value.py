@@ -124,9 +124,8 @@ class Bases(Value):
 
     def pack(self, coordinate: Iterable[int]) -> int:
         """One value of each output as one integer, the first output's bits lowest."""
-        values = (
-            [x if type(x) is int else value_of(x) for x in coordinate] if isinstance(coordinate, (list, tuple)) else []
-        )
+        given = coordinate if isinstance(coordinate, (list, tuple)) else ()
+        values = [x if type(x) is int else value_of(x) for x in given]
         total = shift = 0
         if len(values) != len(self._outs) or None in values:
             what = f"pack of {shown(coordinate)[:80]}"
@@ -189,9 +188,8 @@ class Bases(Value):
     def __str__(self) -> str:
         lines = []
         for name, vectors in self._ins:
-            rows = [f"{name}={1 << k} -> ({', '.join(map(str, v))})" for k, v in enumerate(vectors)] or [
-                f"{name} is a size 1 dimension"
-            ]
+            rows = [f"{name}={1 << k} -> ({', '.join(map(str, v))})" for k, v in enumerate(vectors)]
+            rows = rows or [f"{name} is a size 1 dimension"]
             lines += [f" - {rows[0]}", *(f"   {row}" for row in rows[1:])]
         if not self._ins:
             return "(empty layout)"

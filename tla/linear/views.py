@@ -33,9 +33,8 @@ def distributed(layout: Bases, use_hw_view: bool) -> str:
             lines += [f"Block{block}:"] if several else []
             for warp in range(warps):
                 lines.append(f"Warp{warp}:")
-                lines += [
-                    ", ".join(vector_text(at[block, warp, lane, r]) for lane in range(lanes)) for r in range(registers)
-                ]
+                for r in range(registers):
+                    lines.append(", ".join(vector_text(at[block, warp, lane, r]) for lane in range(lanes)))
         return "\n".join(lines) + "\n"
     width = len(str(lanes * warps - 1))
     held: dict[tuple[int, ...], list[str]] = {}

@@ -224,9 +224,8 @@ def per_group_bank_conflicts(
     layout: LayoutExpr, *, element_bytes: int, group_size: int = 32, num_banks: int = 32, bank_width_bytes: int = 4
 ) -> Answer:
     """The bank conflicts of all threads, group by group, and the worst group."""
-    groups = [
-        _conflicts(g, element_bytes, num_banks, bank_width_bytes) for g in _groups(layout, group_size, "group_size")
-    ]
+    offsets = _groups(layout, group_size, "group_size")
+    groups = [_conflicts(g, element_bytes, num_banks, bank_width_bytes) for g in offsets]
     worst = max(range(len(groups)), key=lambda i: groups[i]["max_ways"])
     return {"groups": groups, "worst_group": worst, "worst_max_ways": groups[worst]["max_ways"]}
 

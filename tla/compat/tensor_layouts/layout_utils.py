@@ -130,9 +130,8 @@ def _one_tile(atom: MMAAtom, atom_layout: Layout, matrix: str) -> tuple[Grid, tu
     atoms_m, atoms_n = (*product_each(atom_layout.shape), 1)[:2]
     down, across = {"A": (atoms_m, 1), "B": (atoms_n, 1), "C": (atoms_m, atoms_n)}[matrix]
     threads, values = modes(_operand(atom, matrix))
-    step = (
-        size(modes(atom.c_layout)[0]) if atom.thr_id is None else size(right_inverse(atom.thr_id))
-    )  # lanes beside each other
+    # lanes beside each other
+    step = size(modes(atom.c_layout)[0]) if atom.thr_id is None else size(right_inverse(atom.thr_id))
     grid: Grid = {}
     for i in range(down):
         for j in range(across):

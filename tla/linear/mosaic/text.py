@@ -151,9 +151,8 @@ class _MosaicReader(Reader):
         start = self.at
         found = self.call() if self.token.removeprefix("#")[:1].isalpha() else None
         if not isinstance(found, (Tiled, Transposed, int)):
-            self.fail(
-                "no transform", "TilingTransform, SwizzleTransform, TileTransform or TransposeTransform", at=start
-            )
+            expected = "TilingTransform, SwizzleTransform, TileTransform or TransposeTransform"
+            self.fail("no transform", expected, at=start)
         return found
 
     def value(self) -> Any:

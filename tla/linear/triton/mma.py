@@ -187,9 +187,8 @@ class AMDMFMALayout(Parameters):
         tile = tile * identity_1d(self.tiles_per_warp[order[1]], "register", across)
         tile = tile * tiles.trivial(order)
         warps = tiles.identity("warp", self.warps_per_cta, tiles.matrix_order(self.rank), shared=k)
-        return tiles.combine(
-            self.name, tiles.ordered(tile, order) * tiles.ordered(warps, order), self.cga_layout, shape
-        )
+        tile = tiles.ordered(tile, order) * tiles.ordered(warps, order)
+        return tiles.combine(self.name, tile, self.cga_layout, shape)
 
 
 @dataclass(frozen=True, repr=False)
@@ -293,9 +292,8 @@ class DotOperandLayout(Parameters):
         require_distributed(f"{self.name}: the parent", self.parent)
         known = isinstance(self.parent, (BlockedLayout, NVMMADistributedLayout, AMDMFMALayout, AMDWMMALayout))
         what = f"a parent that is a {type(self.parent).__name__}"
-        tiles.require(
-            self.name, known, what, "an accumulator: of an MMA, or blocked", "give the layout of the accumulator"
-        )
+        expected = "an accumulator: of an MMA, or blocked"
+        tiles.require(self.name, known, what, expected, "give the layout of the accumulator")
 
     @property
     def rank(self) -> int:

@@ -278,9 +278,8 @@ class PaddedSharedLayout(Parameters):
     ) -> PaddedSharedLayout:
         """The padded layout whose elements lie in an order of the dimensions, fastest first."""
         part = _per_block("PaddedSharedLayout", shape, cga_layout)
-        bases = [
-            [1 << k if i == d else 0 for i in range(len(shape))] for d in order for k in range(tiles.log2(part[d]))
-        ]
+        steps = ((d, 1 << k) for d in order for k in range(tiles.log2(part[d])))
+        bases = [[step if i == d else 0 for i in range(len(shape))] for d, step in steps]
         return PaddedSharedLayout(pairs, bases, cga_layout, shape)
 
     def padded(self, offset: CoordLike) -> Offset:
@@ -288,9 +287,8 @@ class PaddedSharedLayout(Parameters):
         x = coord_leaf(offset)
         if dtype_of(x):
             require_held(self.name, x, 0, self.padded(max(0, math.prod(self.shape) - 1)))
-        return functools.reduce(
-            plus, (times(over(x, interval), padding) for interval, padding in self.interval_padding_pairs), x
-        )
+        paddings = (times(over(x, interval), padding) for interval, padding in self.interval_padding_pairs)
+        return functools.reduce(plus, paddings, x)
 
     def linear(self, shape: Sequence[int]) -> LinearLayout:
         """The linear layout before padding, of a tensor of this shape."""
@@ -326,9 +324,8 @@ class PartitionedSharedLayout(Parameters):
     def __post_init__(self) -> None:
         for name in ("num_partitions", "num_groups"):
             self._set(**{name: power_of_two(f"{self.name}: {name}", getattr(self, name))})
-        tiles.require(
-            self.name, self.num_partitions > 1, "num_partitions 1", "at least 2", "use the layout of the piece"
-        )
+        fix = "use the layout of the piece"
+        tiles.require(self.name, self.num_partitions > 1, "num_partitions 1", "at least 2", fix)
         piece = self.partition_layout
         if not isinstance(piece, (SwizzledSharedLayout, NVMMASharedLayout, SharedLinearLayout, PaddedSharedLayout)):
             fix = "give a SwizzledSharedLayout or a PaddedSharedLayout"
@@ -336,9 +333,8 @@ class PartitionedSharedLayout(Parameters):
             raise LeafTypeError(what, "a layout of shared memory", fix)
         self._set(partition_dim=integer(f"{self.name}: partition_dim", self.partition_dim))
         inside = self.partition_dim < piece.rank
-        tiles.require(
-            self.name, inside, f"partition_dim {self.partition_dim} of {piece.rank} dimensions", "one of them", "use 0"
-        )
+        what = f"partition_dim {self.partition_dim} of {piece.rank} dimensions"
+        tiles.require(self.name, inside, what, "one of them", "use 0")
 
     @property
     def rank(self) -> int:
@@ -357,7 +353,6 @@ class PartitionedSharedLayout(Parameters):
         what = f"{shape[d]} elements along dimension {d} in {pieces} pieces"
         tiles.require(self.name, shape[d] >= pieces, what, "one or more in each", "use fewer partitions or groups")
         piece: LinearLayout = self.partition_layout.linear((*shape[:d], shape[d] // pieces, *shape[d + 1 :]))
-        cut = identity_1d(self.num_partitions, "partition", f"dim{d}") * identity_1d(
-            self.num_groups, "offset", f"dim{d}"
-        )
+        cut = identity_1d(self.num_partitions, "partition", f"dim{d}")
+        cut = cut * identity_1d(self.num_groups, "offset", f"dim{d}")
         return (piece * cut).transpose_outs(tiles.dim_names(self.rank)).transpose_ins(["offset", "block", "partition"])

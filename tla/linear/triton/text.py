@@ -159,9 +159,11 @@ class TritonReader(Reader):
                 self.not_known(name, word, at, asked, f"{fix} for {word:.40}")
 
     def not_known(self, name: str, word: str, at: int, asked: Collection[str], fix: str) -> NoReturn:
-        self.fail(
-            f"#{name}: the attribute {word:.40} is not known", f"attributes among {', '.join(asked) or 'none'}", fix, at
+        what, expected = (
+            f"#{name}: the attribute {word:.40} is not known",
+            f"attributes among {', '.join(asked) or 'none'}",
         )
+        self.fail(what, expected, fix, at)
 
     def item(self, given: Attributes) -> None:
         """A pair, or pairs in braces; before these may stand the paddings of a padded layout."""

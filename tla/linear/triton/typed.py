@@ -128,9 +128,8 @@ def _least(layout: Any) -> tuple[int, ...]:
         return tuple(layout.shape)
     shape = [1] * int(layout.rank)
     if isinstance(layout, (NVMMASharedLayout, SwizzledSharedLayout)):
-        wide = (
-            8 * getattr(layout, "swizzle_byte_width", 0) // getattr(layout, "element_bitwidth", 8)
-        )  # one row of the swizzle
+        # one row of the swizzle
+        wide = 8 * getattr(layout, "swizzle_byte_width", 0) // getattr(layout, "element_bitwidth", 8)
         last = [_SHARED, max(_SHARED, wide)]
         return (*shape[2:], *(last[::-1] if getattr(layout, "transposed", False) else last)[-len(shape) :])
     free = _free(layout, shape)
@@ -145,8 +144,7 @@ def _least(layout: Any) -> tuple[int, ...]:
 
 def _free(layout: Any, shape: list[int]) -> int:
     """The number of bits of the threads' numbers that change nothing of what they hold."""
-    linear = (
-        layout.linear(shape, "3.8") if isinstance(layout, BlockedLayout) else layout.linear(shape)
-    )  # registers are not left out
+    # registers are not left out
+    linear = layout.linear(shape, "3.8") if isinstance(layout, BlockedLayout) else layout.linear(shape)
     masks = linear.get_free_variable_masks()
     return sum(mask.bit_count() for mask in masks.values())
