@@ -42,8 +42,7 @@ class Budget:
 
 
 def best_banks(taken: Sequence[Taken], vectors: Vectors, n: int, budget: Budget) -> Found | None:
-    """The linear layout of a tile of 2^n elements with these vectors whose banks accesses meet least; None
-    where there is none."""
+    """A linear layout of 2^n elements with these vectors whose banks accesses meet least; None if there is none."""
     space = _Space.of(taken, vectors, n)
     if space is None:
         return None
@@ -51,10 +50,9 @@ def best_banks(taken: Sequence[Taken], vectors: Vectors, n: int, budget: Budget)
     if best is None or best.complete or not space.has_one_number_of_banks:
         return best
     segments, complete = _least_met(space, budget)
-    other = (
-        _as_found(taken, vectors, space.completed(space.outside_of_all(segments)), n) if segments is not None else None
-    )
-    best = min(best, other, key=lambda f: f.merit) if other else best
+    if segments is not None:
+        other = _as_found(taken, vectors, space.completed(space.outside_of_all(segments)), n)
+        best = min(best, other, key=lambda f: f.merit) if other else best
     return best._replace(complete=complete and space.is_free)
 
 
@@ -123,9 +121,8 @@ class _Space(NamedTuple):
 
     def outside_of_all(self, segments: list[int]) -> list[int]:
         """Segments, and further ones outside of what all accesses touch together."""
-        return self._outside(
-            [bits.Echelon([*itertools.chain.from_iterable(self.touched), *self.vectors, *segments])], segments
-        )
+        all_touched = [*itertools.chain.from_iterable(self.touched), *self.vectors, *segments]
+        return self._outside([bits.Echelon(all_touched)], segments)
 
     def _outside(self, spaces: Sequence[bits.Echelon], begin: list[int]) -> list[int]:
         taken = bits.Echelon([*self.vectors, *begin])
@@ -146,15 +143,13 @@ class _Space(NamedTuple):
         kept = bits.Echelon(self.room)
         candidates = (*itertools.chain.from_iterable(self.touched), *self.room)
         banks = [x for x in candidates if kept.spans(x) and found.add(x)]
-        cut = max(
-            0, self.n - self.word - max(self.banks)
-        )  # of accesses to fewer banks, segments are words of one bank to them alone
+        # of accesses to fewer banks, segments are words of one bank to them alone
+        cut = max(0, self.n - self.word - max(self.banks))
         return [*self.vectors, *banks, *segments[cut:], *segments[:cut]]
 
 
 def _room(forms: Sequence[int], n: int) -> list[int]:
-    """A basis of the indices whose offsets are whole vectors of the accesses in sequence: where all their low
-    bits are 0."""
+    """A basis of the indices whose offsets are whole vectors of the accesses in sequence: all their low bits are 0."""
     return bits.kernel([along(forms, 1 << k) for k in range(n)]) if forms else [1 << k for k in range(n)]
 
 

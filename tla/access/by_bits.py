@@ -34,9 +34,8 @@ class ByBits(NamedTuple):
     @staticmethod
     def of(owners: LinearLayout) -> ByBits:
         """The columns of owners that hold elements of a tensor: their indices in it, first dimension fastest."""
-        register, lane, warp, block = (
-            [owners.pack(v) for v in owners.bases.get(name, ())] for name in reversed(HARDWARE)
-        )
+        columns = {name: [owners.pack(v) for v in vectors] for name, vectors in owners.bases.items()}
+        register, lane, warp, block = (columns.get(name, []) for name in reversed(HARDWARE))
         return ByBits(register, lane, [*warp, *block])
 
     def through(self, columns: Sequence[int]) -> ByBits:
@@ -48,8 +47,7 @@ class ByBits(NamedTuple):
         return all(1 << k in self.register for k in range(bits.log2(count)))
 
     def walks_alike(self, count: int) -> bool:
-        """Whether registers walk through vectors of so many elements in one order in every lane: all else goes
-        to other vectors."""
+        """Whether registers walk vectors of so many elements in one order in every lane: all else goes elsewhere."""
         rest = [c for c in self.register if c >= count or not bits.is_power_of_two(c)]
         return self.walks(count) and all(c % count == 0 for c in (*rest, *self.lane, *self.warp))
 
@@ -59,12 +57,10 @@ class ByBits(NamedTuple):
         return all(space.spans(1 << k) for k in range(bits.log2(count)))
 
     def in_sequence(self, count: int) -> bool:
-        """Whether the first registers are a vector of so many elements, one after the other, and so on: as an
-        instruction copies them."""
+        """Whether the registers are vectors of so many elements, one after the other: as an instruction copies them."""
         k = bits.log2(count)
-        return self.register[:k] == [1 << i for i in range(k)] and all(
-            c % count == 0 for c in (*self.register[k:], *self.lane, *self.warp)
-        )
+        others = (*self.register[k:], *self.lane, *self.warp)
+        return self.register[:k] == [1 << i for i in range(k)] and all(c % count == 0 for c in others)
 
     def instructions(self, count: int) -> int:
         """The number of accesses of so many elements, of all warps: values of one place are one."""
@@ -76,8 +72,7 @@ class ByBits(NamedTuple):
 
 
 def by_bits(owners: object, memory_layout: object, lanes: int) -> ByBits | None:
-    """The columns of owners in a memory of a known layout; None where its offsets are no such xors, or not
-    known to be."""
+    """The columns of owners in a memory of a known layout; None where offsets are no such xors, or not known to be."""
     held = linear_owners(owners, lanes)
     if held is None or not held.num_out_dims or {*held.get_in_dim_names()} - {*HARDWARE}:
         return None
@@ -87,19 +82,12 @@ def by_bits(owners: object, memory_layout: object, lanes: int) -> ByBits | None:
 
 def are_powers(row: Memory, element_bits: int) -> bool:
     """Whether elements, words, lines, lanes and banks of a memory are powers of two."""
-    numbers = (
-        element_bits,
-        row.lanes,
-        row.word_bits,
-        *(banks for banks, _groups in row.phases.values()),
-        row.line_bits,
-    )
-    return all(n == 0 or bits.is_power_of_two(n) for n in numbers)
+    numbers = (element_bits, row.lanes, row.word_bits, row.line_bits)
+    return all(n == 0 or bits.is_power_of_two(n) for n in (*numbers, *(banks for banks, _ in row.phases.values())))
 
 
 def linear_owners(owners: Any, lanes: int) -> LinearLayout | None:
-    """Owners as a linear layout of hardware, of a (thread, value) layout onto the index of a tile; None where they are
-    not linear."""
+    """Owners as a linear layout of hardware, a (thread, value) layout's onto a tile's index; None if not linear."""
     if isinstance(owners, LinearLayout):
         return owners
     if not isinstance(owners, AnyLayout) or len(modes_of(owners.shape)) != 2:
@@ -111,8 +99,7 @@ def linear_owners(owners: Any, lanes: int) -> LinearLayout | None:
 
 
 def of_threads(owners: AnyLayout, lanes: int) -> LinearLayout:
-    """A (thread, value) layout as a linear layout of hardware onto the index of its tile; refused as
-    linear() refuses it."""
+    """A (thread, value) layout as a linear layout of hardware onto its tile's index; refused as linear() refuses it."""
     found = linear(owners, ["thread", "register"])
     threads = found.bases["thread"]
     cut = bits.log2(lanes)
@@ -121,8 +108,7 @@ def of_threads(owners: AnyLayout, lanes: int) -> LinearLayout:
 
 
 def offset_columns(memory: Any, sizes: Sequence[int]) -> list[int] | None:
-    """The change of the offset by each bit of an index of a tensor of these sizes; None where the memory is not linear,
-    or too small."""
+    """The offset's change by each bit of an index of a tensor of these sizes; None if not linear, or too small."""
     try:
         if isinstance(memory, LinearLayout):
             there = to_offsets(memory)

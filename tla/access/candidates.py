@@ -75,8 +75,7 @@ def padded(shape: Sequence[int], most: int) -> Iterator[Layout]:
 
 
 def rotated(shape: Sequence[int], most: int) -> Iterator[Any]:
-    """The plain layouts of a tile of two dimensions with row i rotated by i times a power of two elements,
-    `most` at most."""
+    """The plain layouts of a tile of two dimensions with row i rotated by i times a power of two, `most` at most."""
     for fast, slow in ((1, 0), (0, 1)) if len(shape) == 2 else ():
         width, rows = static(shape[fast]), static(shape[slow])
         for step in (1 << k for k in range(bits.log2(min(most, shape[fast])) + 1) if 1 << k < shape[fast]):

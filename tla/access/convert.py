@@ -1,5 +1,4 @@
-"""Conversions between two thread-value layouts of a tile: in registers, by shuffles in a warp, or
-through shared memory."""
+"""Conversions between two thread-value layouts of a tile: in registers, by shuffles in a warp, or by shared memory."""
 
 from __future__ import annotations
 
@@ -104,9 +103,8 @@ def convert(
     """
     machine, width = machine_of(memory, (src, dst)), element_width(src, dst, bits=element_bits, default=ASSUMED).bits
     if through not in (None, "shuffle", "memory"):
-        raise RangeError(
-            f"convert through {through!r:.40}", "'shuffle', 'memory' or None", "leave it out for the cheaper one"
-        )
+        what = f"convert through {through!r:.40}"
+        raise RangeError(what, "'shuffle', 'memory' or None", "leave it out for the cheaper one")
     if scratch_bytes is not None and integer("convert: scratch_bytes", scratch_bytes) < 1:
         raise RangeError(f"convert through {scratch_bytes} bytes", "1 or more", 'write through="shuffle" for none')
     first, second = on_one_tile((src, dst), machine, width, tile)
@@ -158,13 +156,11 @@ class _Asked(NamedTuple):
             return ConversionPlan("registers", steps, 0, 0, 0, 0, 0, why, self.width, self.src, self.dst)
         found = Shuffled.of(steps, self.src, self.dst, self.width, self.machine)
         counts = (found.shuffles, 0, 0, found.shuffles, max(found.pipes) * self._warps)
-        return ConversionPlan(
-            "shuffles", found.steps, *counts, why, self.width, self.src, self.dst, lane_moves=found.moves
-        )
+        sides = (self.width, self.src, self.dst)
+        return ConversionPlan("shuffles", found.steps, *counts, why, *sides, lane_moves=found.moves)
 
     def cheaper(self, steps: tuple[Step, ...]) -> ConversionPlan:
-        """The plan of steps within warps, or through memory if that takes fewer cycles; memory is looked at
-        where it might."""
+        """The plan of steps within warps, or by memory if that takes fewer cycles; it is looked at where it might."""
         name, plan = self.machine.name, self.within(steps, "")
         least = self._least()
         if plan.cycles <= least:
@@ -174,9 +170,8 @@ class _Asked(NamedTuple):
         except RangeError as refused:
             return replace(plan, why=f"there is no way through memory: {refused.args[0]}")
         if other.cycles < plan.cycles:
-            return replace(
-                other, why=f"{other.cycles} cycles of {name}, predicted; shuffles and their selects take {plan.cycles}"
-            )
+            why = f"{other.cycles} cycles of {name}, predicted; shuffles and their selects take {plan.cycles}"
+            return replace(other, why=why)
         return replace(plan, why=f"{plan.cycles} cycles of {name}, predicted; shared memory takes {other.cycles}")
 
     def _least(self) -> int:
@@ -192,37 +187,26 @@ class _Asked(NamedTuple):
 def _checked(src: LinearLayout, dst: LinearLayout) -> tuple[LinearLayout, LinearLayout]:
     """Both layouts over register, lane and warp, with outputs in one order; refused where no plan converts them."""
     if {**src.out_dims} != {**dst.out_dims}:
-        raise RankError(
-            f"convert of {src.out_dims} to {dst.out_dims}", "layouts of one tile", "give both the same shape"
-        )
+        what = f"convert of {src.out_dims} to {dst.out_dims}"
+        raise RankError(what, "layouts of one tile", "give both the same shape")
     dst = dst.transpose_outs(src.get_out_dim_names())
     if src.bases.get("block", ()) != dst.bases.get("block", ()):
-        raise RangeError(
-            "convert between several blocks: values leave their block",
-            "the same bases of block",
-            "give what one block has",
-        )
+        what = "convert between several blocks: values leave their block"
+        raise RangeError(what, "the same bases of block", "give what one block has")
     full = [LinearLayout({d: x.bases.get(d, ()) for d in _INPUTS}, x.out_dims) for x in (src, dst)]
     for d in ("lane", "warp"):
         if full[0].get_in_dim_size(d) != full[1].get_in_dim_size(d):
             sizes = [x.get_in_dim_size(d) for x in full]
-            raise RangeError(
-                f"convert from {sizes[0]} {d}s to {sizes[1]}",
-                "as many",
-                f"write resize_in_dim({d!r}, {max(sizes)}) of the smaller: what is added holds the same",
-            )
+            fix = f"write resize_in_dim({d!r}, {max(sizes)}) of the smaller: what is added holds the same"
+            raise RangeError(f"convert from {sizes[0]} {d}s to {sizes[1]}", "as many", fix)
     if max(x.get_in_dim_size("register") for x in full) > MAX_REGISTERS:
-        raise RangeError(
-            "convert of more registers than threads have", f"{MAX_REGISTERS} at most", "convert a part of the tile"
-        )
+        what = "convert of more registers than threads have"
+        raise RangeError(what, f"{MAX_REGISTERS} at most", "convert a part of the tile")
     reached = bits.Echelon(full[0].columns)
     for v in (v for vectors in full[1].bases.values() for v in vectors):
         if not reached.spans(full[1].pack(v)):
-            raise RangeError(
-                f"convert: nobody holds element ({', '.join(map(str, v))}) before",
-                "a source that holds it",
-                "give the source this basis, or convert to the part that it holds",
-            )
+            expected, fix = "a source that holds it", "give the source this basis, or convert to the part that it holds"
+            raise RangeError(f"convert: nobody holds element ({', '.join(map(str, v))}) before", expected, fix)
     if src.bases.get("block"):
         full = [part for x in full if (part := onto_reached(x, full[0]))]
     return full[0], full[1]

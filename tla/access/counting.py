@@ -184,10 +184,8 @@ def access(
     layout, start = in_memory(memory_layout)
     if isinstance(owners, (str, Pattern)):
         usual = require_pattern(owners)
-        owners, asked = (
-            usual.owners(extents_of(layout), bits, has_columns(layout)),
-            asked or Asked(usual.width(bits), True, usual.fills),
-        )
+        owners = usual.owners(extents_of(layout), bits, has_columns(layout))
+        asked = asked or Asked(usual.width(bits), True, usual.fills)
         memory = usual.memory if memory is None else memory
     row = as_memory(NVIDIA_SHARED if memory is None else memory)
     require_lanes("access", owners, row)
@@ -243,17 +241,13 @@ def _vector(at: Placed, bits: int, row: Memory) -> int:
         if width % bits == 0 and count and walks and _split(at, count) is None:
             return count
     if min(row.widths) % bits or bits >= min(row.widths):
-        raise RangeError(
-            f"{row.name}: elements of {bits} bits",
-            f"one of {', '.join(map(str, row.widths))}",
-            "cut them into words first",
-        )
+        what = f"{row.name}: elements of {bits} bits"
+        raise RangeError(what, f"one of {', '.join(map(str, row.widths))}", "cut them into words first")
     raise _no_vectors(at, bits, min(row.widths), row)
 
 
 def _steps(at: Placed) -> set[int] | None:
-    """The steps of an offset, by xor, that one bit of the register's number makes everywhere; None where that number is
-    no power of two."""
+    """The offset's xor steps, one of each bit of the register's number; None where their number is no power of two."""
     if at.registers & (at.registers - 1):
         return None
     found: set[int] = set()
@@ -285,30 +279,23 @@ class Asked(NamedTuple):
 def _given(at: Placed, bits: int, asked: Asked, row: Memory) -> int:
     width = asked.width
     if width % bits or not width:
-        raise RangeError(
-            f"accesses of {width} bits to elements of {bits}",
-            f"a multiple of {bits}",
-            f"use {max(bits, width - width % bits)}",
-        )
+        what = f"accesses of {width} bits to elements of {bits}"
+        raise RangeError(what, f"a multiple of {bits}", f"use {max(bits, width - width % bits)}")
     if width not in row.phases:
         row.groups(width, 1)
     if _split(at, width // bits) is not None:
         raise _no_vectors(at, bits, width, row)
     if asked.in_sequence and (found := _out_of_sequence(at, width // bits)) is not None:
         warp, lane, register = found
-        what = (
-            f"accesses of {width} bits: register {register} of lane {lane} of warp {warp} is not at its place in a "
-            "vector"
-        )
-        raise RangeError(
-            what, "elements one after the other", "swizzle whole vectors, or choose an access of one element a lane"
-        )
+        which = f"register {register} of lane {lane} of warp {warp}"
+        what = f"accesses of {width} bits: {which} is not at its place in a vector"
+        fix = "swizzle whole vectors, or choose an access of one element a lane"
+        raise RangeError(what, "elements one after the other", fix)
     return width // bits
 
 
 def _filled(at: Placed, count: int, bits: int, row: Memory) -> Placed:
-    """The same vectors, dealt to lanes in the order in which they lie; RangeError where they are not runs of one from
-    each lane."""
+    """The same vectors, dealt to lanes as they lie; RangeError where they are not runs of one from each lane."""
     vectors, what = sorted({x // count for x in at.of}), f"loads of {count * bits} bits of each of {row.lanes} lanes"
     if len(vectors) * count < len(at.of):
         raise RangeError(f"{what}: two elements of one place", "a place for each", "give a layout without repeats")
@@ -325,8 +312,7 @@ def _filled(at: Placed, count: int, bits: int, row: Memory) -> Placed:
 
 
 def _out_of_sequence(at: Placed, count: int) -> tuple[int, int, int] | None:
-    """A warp, lane and register whose place in a vector is not its number's: an instruction that copies memory moves
-    elements in order."""
+    """A warp, lane and register not at its number's place in a vector: an instruction moves elements in order."""
     if count > 1:
         for place, x in enumerate(at.of):
             if x % count != place % at.registers % count:
@@ -350,19 +336,15 @@ def _no_vectors(at: Placed, bits: int, width: int, row: Memory) -> RangeError:
     warp, lane = _split(at, width // bits) or (0, 0)
     found = ", ".join(map(str, sorted({*at.warp(warp)[lane]})[:8]))
     what = f"accesses of {width} bits: lane {lane} of warp {warp} holds offsets {found}"
-    return RangeError(
-        what,
-        f"whole, aligned vectors of {width // bits} elements",
-        "leave width out for the widest, or change who holds what",
-    )
+    expected = f"whole, aligned vectors of {width // bits} elements"
+    return RangeError(what, expected, "leave width out for the widest, or change who holds what")
 
 
 # ------------------------------------------------------------------------------------------------- counting
 
 
 class _Instruction(NamedTuple):
-    """An instruction of a warp: the first register of its vectors, where they begin in each lane [bits],
-    and its cost."""
+    """An instruction of a warp: its vectors' first register, where they begin in each lane [bits], and its cost."""
 
     warp: int
     register: int
@@ -395,11 +377,8 @@ def counted_by_bits(at: ByBits, element: Width, asked: Asked | None, row: Memory
     elsewhere, or where lanes take what memory says."""
     if asked and asked.filled:
         return None
-    widths = [
-        width
-        for width in (row.widths if asked is None else (asked.width,))
-        if width in row.phases and width % element.bits == 0
-    ]
+    wanted = row.widths if asked is None else (asked.width,)
+    widths = [width for width in wanted if width in row.phases and width % element.bits == 0]
     fits = at.walks if asked is None else at.in_sequence if asked.in_sequence else at.has_vectors
     width = next((w for w in widths if powers.is_power_of_two(w // element.bits) and fits(w // element.bits)), None)
     if width is None:
@@ -414,27 +393,14 @@ def _access(worst: _Instruction, width: int, instructions: int, total: int, elem
     cost, witness = worst.cost, None
     if cost.degree > 1 and cost.clash:
         bank, lanes = cost.clash
-        witness = Witness(
-            worst.warp, worst.register, bank, tuple(lanes), tuple(worst.starts[lane] // 8 for lane in lanes)
-        )
-    counts = (
-        cost.wavefronts,
-        cost.least,
-        cost.degree,
-        witness,
-        width,
-        instructions,
-        total,
-        cost.used,
-        cost.moved,
-        cost.lines,
-    )
-    return Access(*counts, row, element)
+        places = tuple(worst.starts[lane] // 8 for lane in lanes)
+        witness = Witness(worst.warp, worst.register, bank, tuple(lanes), places)
+    counts = (cost.wavefronts, cost.least, cost.degree, witness, width, instructions, total)
+    return Access(*counts, cost.used, cost.moved, cost.lines, row, element)
 
 
 def _instructions(vectors: list[list[int]]) -> list[tuple[int, list[int]]]:
-    """The vector of each lane in each instruction, with the first register of it: lanes go through theirs
-    in one order."""
+    """Each lane's vector in each instruction, with the first register of it: lanes go through theirs in one order."""
     queues = [[*dict.fromkeys(row)] for row in vectors]
     firsts = sorted({v: r for r, v in reversed([*enumerate(vectors[0])])}.values())
     if all(len(q) == len(firsts) == len({row[r] for r in firsts}) for q, row in zip(queues, vectors)):

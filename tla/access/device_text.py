@@ -56,11 +56,8 @@ def device_function(
     require_name(dialect.name, name)
     function = _Function(dialect, src, dst, max(BYTE_BITS, width), alone)
     if function.lanes > dialect.lanes:
-        raise RangeError(
-            f"{dialect.name} of warps of {function.lanes} lanes",
-            f"{dialect.lanes} at most",
-            "use plan.hip(), or plan.gluon()" if function.lanes <= HIP.lanes else "use plan.steps",
-        )
+        fix = "use plan.hip(), or plan.gluon()" if function.lanes <= HIP.lanes else "use plan.steps"
+        raise RangeError(f"{dialect.name} of warps of {function.lanes} lanes", f"{dialect.lanes} at most", fix)
     body = [*_body(function, steps)]
     memory = any(isinstance(step, Store) for step in steps)
     return function_text(name, memory, [*_helpers(function, body), *body])
@@ -75,9 +72,8 @@ def function_text(name: str, memory: bool, lines: Sequence[str]) -> str:
 
 def require_name(where: str, name: str) -> None:
     if not (name.isascii() and name.isidentifier() and not keyword.iskeyword(name)):
-        raise LeafTypeError(
-            f"{where}: the name {name!r:.40}", "a name of a function", "write letters, digits and underscores"
-        )
+        what = f"{where}: the name {name!r:.40}"
+        raise LeafTypeError(what, "a name of a function", "write letters, digits and underscores")
 
 
 def _helpers(function: _Function, body: Sequence[str]) -> Iterator[str]:
@@ -116,8 +112,7 @@ def _body(function: _Function, steps: Sequence[Step]) -> Iterator[str]:
 
 
 def _shuffles(function: _Function, rounds: Sequence[Shuffle]) -> Iterator[str]:
-    """All rounds: the words of the source permuted by lane, one shuffle a round, the words that were read
-    permuted by lane."""
+    """All rounds: the source's words permuted by lane, a shuffle a round, the words that were read permuted by lane."""
     _require_value(function)
     do = Exchanges.of(rounds, *(bits.log2(x.get_in_dim_size("register")) for x in (function.src, function.dst)))
     parts, name = function.parts, "lane" if rounds[0].warps == 1 else "thread"
@@ -166,8 +161,7 @@ def _exchanges(numbers: Iterable[tuple[int, int]], name: str, parts: int, condit
 
 
 def _selector(function: _Function, columns: Sequence[int], name: str) -> str:
-    """The bytes of a word permuted by lane or thread: each bit of its number changes the place of a value
-    in the word."""
+    """The bytes of a word permuted by lane or thread: each bit of its number changes a value's place in the word."""
     keep, step = function.dialect.select
     return f"{keep:#x}u ^ {linear_text([c * (function.width // 8) for c in columns], name)} * {step:#x}u"
 
@@ -219,9 +213,8 @@ def _accesses(function: _Function, step: Store | Load, first: bool) -> Iterator[
     if sign is None:
         what = f"{function.dialect.name} of a layout of memory that neither xors nor adds"
         raise RangeError(what, "a swizzle, or padding", "use plan.steps and a table")
-    columns = [at.at(0, 1 << k, 0) for k in range(bits.log2(at.lanes))] + [
-        at.at(1 << k, 0, 0) for k in range(bits.log2(at.warps))
-    ]
+    columns = [at.at(0, 1 << k, 0) for k in range(bits.log2(at.lanes))]
+    columns += [at.at(1 << k, 0, 0) for k in range(bits.log2(at.warps))]
     starts = [c - c % step.vector for c in columns]
     if first:
         yield f"const unsigned {name}_at = {_sum_text(starts) if sign == '+' else linear_text(starts, 'thread')};"
@@ -287,15 +280,12 @@ def _sum_text(columns: Sequence[int]) -> str:
 
 
 def _mover(function: _Function, name: str, columns: Sequence[int], size: int) -> Iterator[str]:
-    """The function that stores, or loads, one vector of `part`; its values are permuted by thread where `columns`
-    change its places."""
+    """The function that stores, or loads, a vector of `part`; `columns` permute its values by thread."""
     width, together = size * function.width, max(1, WORD_BITS // function.width)
     words = -(-width // WORD_BITS)
-    turns = [
-        line
-        for u, mask in outer_products([c // together for c in columns])
-        for line in _exchanges(pairs(size // together, u), "v", function.parts, parity_text(mask, "thread"))
-    ]
+    turns: list[str] = []
+    for u, mask in outer_products([c // together for c in columns]):
+        turns += _exchanges(pairs(size // together, u), "v", function.parts, parity_text(mask, "thread"))
     rotated = [c % together for c in columns]
     if any(rotated):
         yield f"const unsigned {name}_bytes = {_selector(function, rotated, 'thread')};"
@@ -304,8 +294,7 @@ def _mover(function: _Function, name: str, columns: Sequence[int], size: int) ->
 
 
 def vector_mover(dialect: Dialect, store: bool, size: int, width: int, turns: Sequence[str] = ()) -> Iterator[str]:
-    """The function `store`, or `load`, of one vector of so many values of a width [bits]; turns: what
-    permutes its words `v`."""
+    """The function `store`, or `load`, of a vector of so many values of a width [bits]; turns permute its words `v`."""
     access = (dialect.store if store else dialect.load)(size * width)
     yield from _function_of_one(store, size, width, [*turns, *access] if store else [*access, *turns])
 
@@ -317,9 +306,8 @@ def matrix_mover(dialect: Dialect, store: bool, form: Matrices, width: int) -> I
     """
     if dialect.matrices is None:
         what = f"{dialect.name} of st{form.name} and ld{form.name}"
-        raise RangeError(
-            what, "a plan of vectors", 'convert with memory="NVIDIA_SHARED", or the name of the machine that it is for'
-        )
+        fix = 'convert with memory="NVIDIA_SHARED", or the name of the machine that it is for'
+        raise RangeError(what, "a plan of vectors", fix)
     size = 1 << len(form.word) + len(form.together)
     yield from _function_of_one(store, size, width, dialect.matrices(form, store))
 
@@ -335,8 +323,7 @@ def _function_of_one(store: bool, size: int, value_bits: int, body: Sequence[str
 
 
 def _joined(at: Placed) -> str | None:
-    """The way that offsets of warp, lane and register go together, bit by bit of each: by xor, by a sum,
-    or by neither."""
+    """The way that offsets of warp, lane and register combine, bit by bit of each: by xor, by a sum, or neither."""
     warps, lanes = [at.at(w, 0, 0) for w in range(at.warps)], [at.at(0, k, 0) for k in range(at.lanes)]
     registers = at.of[: at.registers]
     for sign, join in (("^", operator.xor), ("+", operator.add)):

@@ -42,8 +42,7 @@ def _cuda_shuffle(value: str, lane: str, lanes: int) -> str:
 
 
 def _cuda_store(width: int) -> list[str]:
-    """PTX for vectors: a struct of several words is stored word by word where the compiler does not see that
-    they lie together."""
+    """PTX for vectors: a struct is stored word by word where the compiler does not see that its words lie together."""
     if width <= WORD_BITS:
         return [f"*reinterpret_cast<{_ACCESS[width]}*>(smem + at) = v[0];"]
     words = range(width // WORD_BITS)
@@ -58,9 +57,8 @@ def _cuda_load(width: int) -> list[str]:
     words = range(width // WORD_BITS)
     values = ", ".join(f'"=r"(v[{k}])' for k in words)
     names = ", ".join(f"%{k}" for k in words)
-    return [
-        f'asm volatile("ld.shared.v{len(words)}.b32 {{{names}}}, [%{len(words)}];" : {values} : {_SHARED} : "memory");'
-    ]
+    n = len(words)
+    return [f'asm volatile("ld.shared.v{n}.b32 {{{names}}}, [%{n}];" : {values} : {_SHARED} : "memory");']
 
 
 def _cuda_matrices(form: Matrices, store: bool) -> list[str]:

@@ -1,5 +1,4 @@
-"""Conversions of owners over digits of any extents: in slices that are over bits, as a larger tile wrapped, or through
-padded rows."""
+"""Conversions of owners over digits of any extents: in slices over bits, as a larger tile wrapped, by padded rows."""
 
 from __future__ import annotations
 
@@ -70,10 +69,8 @@ class RadixPlan:
         if self.shuffles:
             lines.append(f"{self.shuffles} shuffles of each warp")
         if self.bytes:
-            lines.append(
-                f"{self.instructions} instructions of each warp, {self.wavefronts} wavefronts of all, {self.bytes} "
-                "bytes of memory"
-            )
+            counts = f"{self.instructions} instructions of each warp, {self.wavefronts} wavefronts of all"
+            lines.append(f"{counts}, {self.bytes} bytes of memory")
         return "\n".join(lines)
 
     def run(self, values: object) -> npt.NDArray[Any]:
@@ -149,11 +146,9 @@ class RadixPlan:
 
     def gluon(self, name: str = "convert") -> str:
         """Refuse, by RangeError: Gluon's layouts are of extents that are powers of two, and these are not."""
-        raise RangeError(
-            f"Gluon of a conversion of {self.src} to {self.dst}",
-            "layouts of extents that are powers of two, as Triton's are",
-            "write cuda() or hip(); or convert the tile padded to powers of two, as linear layouts",
-        )
+        what = f"Gluon of a conversion of {self.src} to {self.dst}"
+        fix = "write cuda() or hip(); or convert the tile padded to powers of two, as linear layouts"
+        raise RangeError(what, "layouts of extents that are powers of two, as Triton's are", fix)
 
     def _text(self, dialect: Dialect, name: str) -> str:
         require_name(dialect.name, name)
@@ -217,9 +212,8 @@ def convert_digits(
     """
     src, dst = _of_hardware(src), _of_hardware(dst)
     if src.out_sizes != dst.out_sizes:
-        raise RankError(
-            f"convert of {src.out_sizes} to {dst.out_sizes}", "layouts of one tile", "give both the same shape"
-        )
+        what = f"convert of {src.out_sizes} to {dst.out_sizes}"
+        raise RankError(what, "layouts of one tile", "give both the same shape")
     if (found := _over_bits(src, dst, machine, scratch_bytes, over_bits)) is not None:
         return found
     first, second = _of_threads(src), _of_threads(dst)
@@ -228,13 +222,11 @@ def convert_digits(
         raise RangeError(what, "as many", "give both layouts the same threads")
     if through != "memory" and (held := _before(first, second)) is not None:
         why = "each thread holds all of its values before"
-        return RadixPlan(
-            "registers", 0, 0, 0, 0, 0, why, element_bits, ((held, (*range(len(held)),)),), None, None, src, dst
-        )
+        registers = ((held, (*range(len(held)),)),)
+        return RadixPlan("registers", 0, 0, 0, 0, 0, why, element_bits, registers, None, None, src, dst)
     if through == "shuffle":
-        raise RangeError(
-            "convert through shuffles: odd digits change their owners", "slices that are alike", "leave `through` out"
-        )
+        what = "convert through shuffles: odd digits change their owners"
+        raise RangeError(what, "slices that are alike", "leave `through` out")
     return _through_memory((src, dst), (first, second), element_bits, machine, through, scratch_bytes)
 
 
@@ -251,18 +243,15 @@ def _through_memory(
     (src, dst), (first, second) = layouts, of_threads
     rows = through_shared(first, second, width, machine)
     if rows is None:
-        raise RangeError(
-            f"convert of {element_bits} bits through memory: no access of whole values",
-            "a width that memory has, and threads in whole warps or in digits of the tile",
-            "cut elements into words first, or give whole warps",
-        )
+        what = f"convert of {element_bits} bits through memory: no access of whole values"
+        expected = "a width that memory has, and threads in whole warps or in digits of the tile"
+        raise RangeError(what, expected, "cut elements into words first, or give whole warps")
     beside = None if through else with_exchanges(first, second, width, machine, rows.wavefronts)
     rows = beside.rows if beside else rows
     size = rows.elements * width // 8
     if scratch_bytes is not None and size > scratch_bytes:
-        raise RangeError(
-            f"convert through {scratch_bytes} bytes", f"{size} at least, the whole tile", f"give {size} bytes"
-        )
+        what = f"convert through {scratch_bytes} bytes"
+        raise RangeError(what, f"{size} at least, the whole tile", f"give {size} bytes")
     if beside is None:
         counts = (0, size, rows.wavefronts, rows.instructions, rows.wavefronts)
         return RadixPlan("shared memory", *counts, why, element_bits, (), None, rows, src, dst)
@@ -300,14 +289,12 @@ def _of_slices(
     n, groups = len(way.registers), _groups(src, part)
     one = _share(part) * groups
     if scratch_bytes is not None and one > scratch_bytes:
-        raise RangeError(
-            f"convert through {scratch_bytes} bytes", f"{one} at least, a part of each warp", f"give {one} bytes"
-        )
+        what = f"convert through {scratch_bytes} bytes"
+        raise RangeError(what, f"{one} at least, a part of each warp", f"give {one} bytes")
     size = one * n if scratch_bytes is None or one * n <= scratch_bytes else one
     counts = (part.shuffles * n, size, part.wavefronts * n * groups, part.instructions * n, part.cycles * n * groups)
-    return RadixPlan(
-        part.kind, *counts, f"{way.why}; {part.why}", part.element_bits, way.registers, part, None, src, dst
-    )
+    why = f"{way.why}; {part.why}"
+    return RadixPlan(part.kind, *counts, why, part.element_bits, way.registers, part, None, src, dst)
 
 
 # ------------------------------------------------------------------------------------------------- owners
@@ -349,8 +336,7 @@ def _of_threads(layout: RadixLayout) -> RadixLayout:
 
 
 def _before(src: RadixLayout, dst: RadixLayout) -> Registers | None:
-    """The values of every thread that hold before what it is to hold, one after the other; None where
-    there are none."""
+    """The values of every thread that hold before what it is to hold, one after another; None where there are none."""
     held, wanted = elements(src), elements(dst)
     first = held[0].tolist()
     found = [first.index(x) for x in wanted[0].tolist() if x in first]
@@ -372,8 +358,7 @@ def _groups(layout: RadixLayout, part: ConversionPlan) -> int:
 
 
 def _share(part: ConversionPlan) -> int:
-    """The bytes from one part's memory to the next: vectors begin at multiples of 16, in less than that it is
-    what it takes."""
+    """The bytes from one part's memory to the next: vectors begin at multiples of 16; a part of less takes its own."""
     return part.bytes if part.bytes < 16 else -(-part.bytes // 16) * 16
 
 

@@ -79,10 +79,8 @@ def _between(own: RadixLayout, other: RadixLayout, lanes: int) -> Iterator[tuple
     mine = [d for d in lane_bits if d.step in together][:1]
     apart = [d for d in values if d.extent == 2 and d.step not in together]
     for a, b in itertools.product(mine, apart):
-        ins = {
-            name: [(d.extent, {a: b, b: a}.get(d, d).step) for d in of]
-            for name, of in (("thread", threads), ("value", values))
-        }
+        sides = {"thread": threads, "value": values}
+        ins = {name: [(d.extent, {a: b, b: a}.get(d, d).step) for d in of] for name, of in sides.items()}
         yield bits.log2(a.place), b.place, RadixLayout(ins, own.outs)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from ..core.errors import RangeError
@@ -21,14 +22,12 @@ MOST_SHUFFLED = 2
 
 
 def gluon_function(name: str, steps: Sequence[Step], src: LinearLayout, dst: LinearLayout, width: int) -> str:
-    """A function of Gluon that gives a tensor in the layout `dst`; RangeError where Triton's code would not be
-    that of the steps."""
+    """A function of Gluon that gives a tensor in the layout `dst`; RangeError if Triton's code had other steps."""
     require_name("gluon", name)
     _require_tritons(steps, src, dst, width)
     names = dst.get_out_dim_names()
-    order = sorted(
-        range(len(names)), key=lambda k: (len(names[k]), names[k])
-    )  # dim0, dim1, ...: Gluon's dimensions have no names
+    # dim0, dim1, ...: Gluon's dimensions have no names
+    order = sorted(range(len(names)), key=lambda k: (len(names[k]), names[k]))
     owners = [_vectors(dst.bases[d], order) for d in ("register", "lane", "warp")]
     layout = ", ".join(map(str, [*owners, [], [dst.out_dims[names[k]] for k in order]]))
     lines = ["@gluon.jit", f"def {name}(x):", f"    layout: gl.constexpr = gl.DistributedLinearLayout({layout})"]
@@ -36,24 +35,18 @@ def gluon_function(name: str, steps: Sequence[Step], src: LinearLayout, dst: Lin
     if not stored:
         return "\n".join([*lines, "    return gl.convert_layout(x, layout)"])
     if len(stored) > 1:
-        raise RangeError(
-            f"gluon of {len(stored)} rounds through memory", "one", "leave out scratch_bytes, or use plan.cuda()"
-        )
+        what = f"gluon of {len(stored)} rounds through memory"
+        raise RangeError(what, "one", "leave out scratch_bytes, or use plan.cuda()")
     sizes = [*dst.out_dims.values()]
     count = sum(map(bits.log2, sizes))
     elements = bits.inverse(offset_columns(stored[0], sizes) or [], count)
     if elements is None:
-        raise RangeError(
-            f"gluon of the memory layout {shown(stored[0])}", "swizzles, without padding", "use plan.cuda()"
-        )
+        what = f"gluon of the memory layout {shown(stored[0])}"
+        raise RangeError(what, "swizzles, without padding", "use plan.cuda()")
     bases = [unpack(x, tuple(dst.out_dims.items())) for x in elements]
     lines += [f"    memory: gl.constexpr = gl.SharedLinearLayout({_vectors(bases, order)})"]
-    lines += [
-        "    smem = gl.allocate_shared_memory(x.dtype, x.shape, memory)",
-        "    smem.store(x)",
-        "    return smem.load(layout)",
-    ]
-    return "\n".join(lines)
+    lines += ["    smem = gl.allocate_shared_memory(x.dtype, x.shape, memory)", "    smem.store(x)"]
+    return "\n".join([*lines, "    return smem.load(layout)"])
 
 
 def _require_tritons(steps: Sequence[Step], src: LinearLayout, dst: LinearLayout, width: int) -> None:
@@ -61,31 +54,24 @@ def _require_tritons(steps: Sequence[Step], src: LinearLayout, dst: LinearLayout
     if (lanes := src.get_in_dim_size("lane")) not in WAVES:
         fix = "split or add lanes: layout.reshape_ins(...), or layout.resize_in_dim('lane', 32)"
         raise RangeError(f"gluon of warps of {lanes} lanes", "32, or 64 on CDNA", fix)
-    for owners in (src, dst):
-        for name, alike in (
-            ("register", lambda v: sum(n.bit_count() for n in v)),
-            ("lane", lambda v: sum(map(bool, v))),
-        ):
-            swizzled = next((v for v in owners.bases[name] if alike(v) > 1), None)
-            if swizzled is not None:
-                what = f"gluon of {name}s ({', '.join(map(str, swizzled))}) apart, on which Triton aborts"
+    for owners, name in itertools.product((src, dst), ("register", "lane")):
+        for v in owners.bases[name]:
+            if sum(n.bit_count() if name == "register" else bool(n) for n in v) > 1:
+                what = f"gluon of {name}s ({', '.join(map(str, v))}) apart, on which Triton aborts"
                 expected = "registers that change one bit of the element each, and lanes that change one dimension each"
                 raise RangeError(what, expected, "use plan.cuda()")
     _require_once(steps[0], (src, dst))
     if any(isinstance(step, Shuffle) for step in steps):
         _require_shuffled(src, dst)
-    for step, owners in (
-        (step, src if isinstance(step, Store) else dst) for step in steps if isinstance(step, (Store, Load))
-    ):
+    moves = [step for step in steps if isinstance(step, (Store, Load))]
+    for step in moves:
+        owners = src if isinstance(step, Store) else dst
         at = None if step.matrices else by_bits(owners, step.layout, owners.get_in_dim_size("lane"))
         if at is not None and not at._replace(register=[c for c in at.register if c]).walks_alike(step.vector):
-            what = (
-                f"gluon of vectors of {step.vector} elements in another order in other lanes: Triton takes shorter ones"
-            )
+            order = "in another order in other lanes: Triton takes shorter ones"
+            what = f"gluon of vectors of {step.vector} elements {order}"
             raise RangeError(what, "one order, and registers that walk along it bit by bit", "use plan.cuda()")
-    if width <= BYTE_BITS and any(
-        isinstance(step, (Store, Load)) and step.matrices and step.matrices.transposed for step in steps
-    ):
+    if width <= BYTE_BITS and any(step.matrices and step.matrices.transposed for step in moves):
         what = "gluon of bytes that matrix instructions transpose in pairs: Triton does so for elements of 16 bits"
         raise RangeError(what, "other matrices, or vectors", 'plan vectors, memory="NVIDIA_SHARED", or use plan.cuda()')
 
@@ -112,16 +98,12 @@ def _require_shuffled(src: LinearLayout, dst: LinearLayout) -> None:
         what = f"gluon of shuffles that exchange {count} bits between registers and lanes: Triton goes through memory"
         raise RangeError(what, f"{MOST_SHUFFLED - 1} at most", fix)
     if not permutes_bits(src, dst):
-        raise RangeError(
-            "gluon of shuffles to sums of bits of the lane: Triton goes through memory", "bits in another order", fix
-        )
+        what = "gluon of shuffles to sums of bits of the lane: Triton goes through memory"
+        raise RangeError(what, "bits in another order", fix)
     given, wanted = (1 << sum(map(any, x.bases["register"])) for x in (src, dst))
     if given > wanted:
-        raise RangeError(
-            f"gluon of shuffles of {given} registers to {wanted}: Triton shuffles all that there are",
-            f"{given} or more",
-            fix,
-        )
+        what = f"gluon of shuffles of {given} registers to {wanted}: Triton shuffles all that there are"
+        raise RangeError(what, f"{given} or more", fix)
 
 
 def _vectors(bases: Sequence[Sequence[int]], order: Sequence[int]) -> list[list[int]]:

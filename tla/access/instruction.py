@@ -34,8 +34,7 @@ def cost_of(starts: Sequence[int], width: int, row: Memory, groups: Groups) -> C
 
 
 def moved(starts: Sequence[int], row: Memory) -> tuple[int, ...]:
-    """The places of an instruction's vectors from where it begins, to a line or a word: those of equal ones
-    cost the same."""
+    """The places of an instruction's vectors from where it begins, to a line or a word: equal ones cost the same."""
     unit = row.line_bits or row.word_bits
     begin = starts[0] // unit * unit
     return tuple(x - begin for x in starts)
@@ -55,11 +54,8 @@ def _banked(starts: Sequence[int], width: int, groups: Groups, row: Memory) -> C
         bank, most = per_bank.most_common(1)[0]
         if most > degree:
             degree, clash = most, (bank, [lane for word, lane in sorted(words.items()) if word % banks == bank])
-        wavefronts, least, used = (
-            wavefronts + most,
-            least + 1,
-            used + len({starts[lane] for lane in group}) * width // 8,
-        )
+        wavefronts, least = wavefronts + most, least + 1
+        used += len({starts[lane] for lane in group}) * width // 8
     return Cost(wavefronts, least, degree, clash, used, wavefronts * banks * row.word_bits // 8, 0)
 
 

@@ -73,18 +73,14 @@ MACHINES = {machine.name: machine for machine in _ROWS}
 
 
 def as_machine(x: Any) -> Machine:
-    """A machine by itself or by its name; a memory, its name, or a pair for writes and reads, is that of a
-    machine with it."""
+    """A machine itself or by name; a memory, its name, or a pair for writes and reads, is that of a machine with it."""
     if isinstance(x, Machine):
         return x
     if isinstance(x, str) and x in MACHINES:
         return MACHINES[x]
     if isinstance(x, str) and x not in MEMORIES:
-        raise RangeError(
-            f"the machine {x!r:.40}",
-            f"one of {', '.join([*MACHINES, *MEMORIES])}",
-            "use one of these, or make a Machine",
-        )
+        what = f"the machine {x!r:.40}"
+        raise RangeError(what, f"one of {', '.join([*MACHINES, *MEMORIES])}", "use one of these, or make a Machine")
     write, read = map(as_memory, x) if isinstance(x, (tuple, list)) and len(x) == 2 else (as_memory(x),) * 2
     shuffle = read.lanes // read.banks if read.banks else 1
     return Machine(read.name, write, read, max(1, shuffle), 1 if read.lanes > 32 else 2, read.source)

@@ -78,8 +78,7 @@ def _of_rows(owners: LinearLayout, held: ByBits, form: Matrices, further: Sequen
 
 
 def _split(form: Matrices, held: ByBits) -> tuple[list[int], list[int]]:
-    """The columns of a row's elements, and those of the rows' numbers, of what a word's registers and
-    the lanes have."""
+    """The columns of a row's elements, and those of the rows' numbers, of what a word's registers and lanes have."""
     word, low, high = [bits.apply(held.register, mask) for mask in form.word], held.lane[:_WORDS], held.lane[_WORDS:]
     if not form.transposed:
         return [*word, *low], high
@@ -106,9 +105,8 @@ class Instructions(NamedTuple):
         form, at = step.matrices, by_bits(owners, step.layout, 1 << _LANES)
         assert form is not None
         if at is None:
-            raise RangeError(
-                f"matrices in the memory layout {shown(step.layout)}", "swizzles, without padding", "store vectors"
-            )
+            what = f"matrices in the memory layout {shown(step.layout)}"
+            raise RangeError(what, "swizzles, without padding", "store vectors")
         together = [bits.apply(at.register, mask) for mask in form.together]
         unused = [0] * (_LANES - _ROWS - len(together))  # lanes that give no address
         addresses = [*_split(form, at)[1], *together, *unused, *at.warp]
@@ -124,8 +122,7 @@ class Instructions(NamedTuple):
         return Instructions(form, addresses, vectors)
 
     def places(self, warps: int) -> npt.NDArray[Any]:
-        """The place in memory of each value that each lane holds, [warp, lane, value]: the instruction's map
-        from rows to lanes."""
+        """The place in memory of each value of each lane, [warp, lane, value]: the instruction maps rows to lanes."""
         import numpy as np
 
         lane, value = np.ogrid[: 1 << _LANES, : 1 << len(self.form.word)]

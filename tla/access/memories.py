@@ -55,9 +55,8 @@ class Memory:
         """The number of banks, and the lanes that go together in an access of this width by so many lanes."""
         if width not in self.phases:
             have = ", ".join(map(str, sorted(self.phases)))
-            raise RangeError(
-                f"an access of {width} bits in {self.name}", f"one of {have} bits", "give one of these as width"
-            )
+            what = f"an access of {width} bits in {self.name}"
+            raise RangeError(what, f"one of {have} bits", "give one of these as width")
         banks, groups = self.phases[width]
         found: list[tuple[int, ...]] = []
         for start in range(0, lanes, self.lanes):  # more lanes than a warp go in further warps
@@ -216,9 +215,6 @@ def as_memory(x: object) -> Memory:
     if isinstance(x, str) and x in MEMORIES:
         return MEMORIES[x]
     if isinstance(x, str):
-        raise RangeError(
-            f"the memory {x!r:.40}",
-            f"one of {', '.join(MEMORIES)}",
-            "use one of these, or make a Memory of what you measured",
-        )
+        expected = f"one of {', '.join(MEMORIES)}"
+        raise RangeError(f"the memory {x!r:.40}", expected, "use one of these, or make a Memory of what you measured")
     raise LeafTypeError(f"a {type(x).__name__} as a memory", "a Memory, or its name", "write NVIDIA_SHARED")

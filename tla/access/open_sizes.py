@@ -87,9 +87,8 @@ def for_all_sizes(
     there = _opened(layout, by_mode)
     if not isinstance(there, Open):
         return count(_placed(place, *there)), there[1]
-    too_many = Unproven(
-        f"access of {shown(layout)}: too many sizes to count", f"{MAX_COUNTED} at most", _declare(there, period, "")
-    )
+    what = f"access of {shown(layout)}: too many sizes to count"
+    too_many = Unproven(what, f"{MAX_COUNTED} at most", _declare(there, period, ""))
     found: tuple[Found, dict[str, int]] | None = None
     for counted, value in enumerate(there.values(period, place)):
         if counted > MAX_COUNTED:
@@ -128,17 +127,13 @@ def _leaves(layout: Any) -> Iterator[Any]:
 
 
 def _opened(layout: AnyLayout, by_mode: bool) -> Open | tuple[Any, dict[str, int]]:
-    """The layout as one of an open size in its strides; where only extents are open, the layout of the
-    least, with these."""
+    """The layout as one of an open size in its strides; where only extents are open, the least's with these extents."""
     inner, reach = innermost(layout), _reach(layout)
     strides = {n for x in leaves(inner.stride) for n in _affine(layout, x)}
     if len(strides) > 1:
         names = ", ".join(sorted(n.name for n in strides))
-        raise Unproven(
-            f"access of {shown(layout)}: strides of {names}",
-            "one open size in strides",
-            "give the others values: at(layout, ...)",
-        )
+        what = f"access of {shown(layout)}: strides of {names}"
+        raise Unproven(what, "one open size in strides", "give the others values: at(layout, ...)")
     for part in modes_of(inner.shape) if by_mode else [inner.shape]:
         if any(isinstance(x, SymInt) for x in [*leaves(part)][:-1]):
             what = f"access of {shown(layout)}: an open extent that an index is divided by"
@@ -158,9 +153,8 @@ def _reach(layout: AnyLayout) -> int:
     reach = 1
     while isinstance(layout, ComposedLayout):
         if not isinstance(layout.outer, Swizzle) or not is_int(layout.offset) or known(layout.offset) is None:
-            raise Unproven(
-                f"access of {shown(layout)}", "swizzles over a layout", "give its sizes values: at(layout, ...)"
-            )
+            what = f"access of {shown(layout)}"
+            raise Unproven(what, "swizzles over a layout", "give its sizes values: at(layout, ...)")
         reach = max(reach, layout.outer.period)
         layout = layout.inner
     return reach
@@ -171,11 +165,8 @@ def _affine(layout: AnyLayout, x: IntLike) -> list[Symbol]:
     if not isinstance(x, SymInt):
         return []
     if any(len(term) > 1 or not all(isinstance(a, Symbol) for a in term) for term in x.poly.terms):
-        raise Unproven(
-            f"access of {shown(layout)}: the stride {x}",
-            "a sum of multiples of one size",
-            "give it a value: at(layout, ...)",
-        )
+        what = f"access of {shown(layout)}: the stride {x}"
+        raise Unproven(what, "a sum of multiples of one size", "give it a value: at(layout, ...)")
     return [a for a in x.poly.atoms if isinstance(a, Symbol)]
 
 
@@ -185,20 +176,16 @@ def _whole(layout: Any, x: Leaf) -> list[Symbol]:
         return []
     n = symbol_of(x.poly)
     if n is None:
-        raise Unproven(
-            f"access of {shown(layout)}: the extent {x}",
-            "an extent that is one size",
-            "give it a value: at(layout, ...)",
-        )
+        what = f"access of {shown(layout)}: the extent {x}"
+        raise Unproven(what, "an extent that is one size", "give it a value: at(layout, ...)")
     return [n]
 
 
 def _least(n: Symbol) -> int:
     found = [bound.const * n.unit for bound in n.lowers if bound.const is not None]
     if not found or max(found) < 0:
-        raise Unproven(
-            f"access to memory of the size {n.name}", "a size of 0 or more", f"declare dim({n.name!r}, at_least=1)"
-        )
+        what = f"access to memory of the size {n.name}"
+        raise Unproven(what, "a size of 0 or more", f"declare dim({n.name!r}, at_least=1)")
     return max(found)
 
 

@@ -122,11 +122,8 @@ class Pattern(NamedTuple):
         lanes, together = int(size(rows[0])), WORD_BITS // element_bits
         if lanes != 8 * self.matrices or not together:
             what = f"{self.name} of a tile of {' x '.join(map(str, tile))} elements of {element_bits} bits"
-            raise RangeError(
-                what,
-                "whole matrices of 8 rows of 16 bytes, of elements of 32 bits at most",
-                "give a larger tile, or use .x1",
-            )
+            expected = "whole matrices of 8 rows of 16 bytes, of elements of 32 bits at most"
+            raise RangeError(what, expected, "give a larger tile, or use .x1")
         row, number = (composition(rows[0], _mode(n, step)) for n, step in ((8, 1), (self.matrices, 8)))
         column, rest = rows[1][0], rows[1][1]
         first, second = (row, column) if self.transposed else (column, row)
@@ -145,9 +142,8 @@ class Pattern(NamedTuple):
             raise RangeError(f"{self.name} of a tile of no elements", "1 or more", "give sizes of 1 or more")
         if not count or width % element_bits or extent % count:
             what = f"{self.name} of rows of {extent} elements of {element_bits} bits"
-            raise RangeError(
-                what, f"whole vectors of {width} bits", "choose an access of one element a lane: 'a row', or 'a column'"
-            )
+            expected = f"whole vectors of {width} bits"
+            raise RangeError(what, expected, "choose an access of one element a lane: 'a row', or 'a column'")
         return count
 
 
@@ -182,8 +178,7 @@ def _matrices(name: str, what: str) -> list[Pattern]:
 
 
 def _lds(read: str, write: str, chip: str, family: str, reads: Memory, writes: Memory) -> list[Pattern]:
-    """Reads of 16 rows, as operands of MFMA and WMMA are read, and writes along the rows, of a generation
-    of AMD's GPUs."""
+    """Reads of 16 rows, as MFMA and WMMA read operands, and writes along the rows, of a generation of AMD's GPUs."""
     sizes = ((128, "16 bytes"), (64, "8 bytes"))
     down = [
         Pattern(f"{read}_b{n}{chip}", f"{said} of a row a lane, 16 rows, {family}", reads, reads.lanes, n, True, 16)
@@ -198,11 +193,8 @@ def _lds(read: str, write: str, chip: str, family: str, reads: Memory, writes: M
 
 def _fills(width: str, n: int, chip: str, family: str, writes: Memory) -> Pattern:
     """Loads from global memory straight to LDS, of a generation of AMD's GPUs that has them."""
-    name, what = (
-        f"global_load_lds_{width}{chip}",
-        f"{n // 8} bytes a lane from global memory, lane after lane, {family}",
-    )
-    return Pattern(name, what, writes, writes.lanes, n, False, fills=True)
+    what = f"{n // 8} bytes a lane from global memory, lane after lane, {family}"
+    return Pattern(f"global_load_lds_{width}{chip}", what, writes, writes.lanes, n, False, fills=True)
 
 
 _PATTERNS: dict[str, list[Pattern]] = {
@@ -306,12 +298,9 @@ def has_columns(layout: AnyLayout) -> bool:
     zero = (0,) * len(modes_of(layout.shape))
     below, beside = (known(layout(*zero[:k], 1, *zero[k + 1 :])) for k in (0, 1))
     first = known(layout(*zero))
-    return (
-        first is not None
-        and below is not None
-        and abs(below - first) == 1
-        and (beside is None or abs(beside - first) != 1)
-    )
+    if first is None or below is None or abs(below - first) != 1:
+        return False
+    return beside is None or abs(beside - first) != 1
 
 
 def instruction_pattern(instruction: str) -> str | None:

@@ -88,30 +88,22 @@ def owned(owners: Any, lanes: int) -> Owned:
         return _of_threads(owners, lanes)
     if isinstance(owners, Tensor):
         return _of_partition(owners, lanes)
-    raise LeafTypeError(
-        f"owners that are a {type(owners).__name__}",
-        "a LinearLayout of lanes and registers, a (thread, value) layout, or a partition by all threads",
-        "give layout.linear(shape) of a layout of tla.linear.triton"
-        if hasattr(owners, "linear")
-        else layout_fix(owners),
-    )
+    expected = "a LinearLayout of lanes and registers, a (thread, value) layout, or a partition by all threads"
+    linear = "give layout.linear(shape) of a layout of tla.linear.triton" if hasattr(owners, "linear") else None
+    raise LeafTypeError(f"owners that are a {type(owners).__name__}", expected, linear or layout_fix(owners))
 
 
 def require_lanes(where: str, owners: object, memory: Memory) -> None:
-    """RangeError for a linear layout whose warps have more lanes than those of the memory: its higher lane
-    bits are warps."""
-    if (
-        not isinstance(owners, LinearLayout)
-        or not owners.has_in_dim("lane")
-        or owners.get_in_dim_size("lane") <= memory.lanes
-    ):
+    """RangeError for a linear layout whose warps have more lanes than the memory's: its higher lane bits are warps."""
+    if not isinstance(owners, LinearLayout) or not owners.has_in_dim("lane"):
+        return
+    if owners.get_in_dim_size("lane") <= memory.lanes:
         return
     names = owners.get_in_dim_names()
     order = sorted(names, key=lambda name: ("lane", "warp").index(name) if name in ("lane", "warp") else 2)
     warps = owners.get_in_dim_size("lane") // memory.lanes * (owners.get_in_dim_size("warp") if "warp" in names else 1)
-    split = {"lane": memory.lanes, "warp": warps} | {
-        name: owners.get_in_dim_size(name) for name in names if name not in ("lane", "warp")
-    }
+    others = {name: owners.get_in_dim_size(name) for name in names if name not in ("lane", "warp")}
+    split = {"lane": memory.lanes, "warp": warps, **others}
     turned = f".transpose_ins({order})" if order != names else ""
     what = f"{where}: warps of {owners.get_in_dim_size('lane')} lanes in {memory.name}"
     raise RangeError(what, f"at most {memory.lanes}", f"split them into warps: layout{turned}.reshape_ins({split})")
@@ -121,20 +113,16 @@ def _of_linear(owners: LinearLayout) -> Owned:
     """The owners of a linear layout: the coordinates of each value of block, warp, lane and register."""
     for name in owners.get_in_dim_names():
         if name not in HARDWARE:
-            raise RankError(
-                f"owners with the input {name}",
-                "register, lane, warp, block",
-                "rename it, or invert a layout of memory",
-            )
+            what = f"owners with the input {name}"
+            raise RankError(what, "register, lane, warp, block", "rename it, or invert a layout of memory")
     if not owners.num_out_dims:
         raise RankError("owners of no outputs", "the tensor's dimensions", "give it an output of size 1")
     sizes = [owners.get_in_dim_size(name) if owners.has_in_dim(name) else 1 for name in HARDWARE]
     _require_few(math.prod(sizes), "owners")
     columns = [v for name in reversed(HARDWARE) for v in owners.bases.get(name, ())]  # registers are the fastest
     coordinates = [xors([v[d] for v in columns]) for d in range(owners.num_out_dims)]
-    return Owned(
-        coordinates, (sizes[0] * sizes[1], sizes[2], sizes[3]), [*owners.out_dims.values()], "the layout of owners"
-    )
+    shape = (sizes[0] * sizes[1], sizes[2], sizes[3])
+    return Owned(coordinates, shape, [*owners.out_dims.values()], "the layout of owners")
 
 
 def xors(columns: Iterable[int]) -> list[int]:
@@ -164,23 +152,18 @@ def _of_threads(owners: AnyLayout, lanes: int) -> Owned:
 
 
 def _by_warps(coordinates: Sequence[list[int]], threads: int, values: int, lanes: int, text: str) -> Owned:
-    """Coordinates of the values of each thread as those of warps of so many lanes, of a tensor as large
-    as they reach."""
+    """Coordinates of each thread's values as those of warps of so many lanes, of a tensor as large as they reach."""
     width = min(lanes, threads)
     if threads % width:
-        raise RangeError(
-            f"{threads} threads in warps of {lanes}",
-            f"a multiple of {lanes}, or fewer than {lanes}",
-            f"use {lanes} threads",
-        )
+        what = f"{threads} threads in warps of {lanes}"
+        raise RangeError(what, f"a multiple of {lanes}, or fewer than {lanes}", f"use {lanes} threads")
     if any(min(c) < 0 for c in coordinates):
         raise RangeError(f"owners {text}", "indices of 0 or more", "use strides of 0 or more")
     return Owned(coordinates, (threads // width, width, values), [max(c) + 1 for c in coordinates], text)
 
 
 def _of_partition(part: Tensor, lanes: int) -> Owned:
-    """The elements of the threads of a partition: the offsets of its elements, or of an identity tensor its
-    coordinates."""
+    """The elements of a partition's threads: the offsets of its elements, or the coordinates of an identity tensor."""
     import numpy as np
 
     count = known(product(part.shape))
@@ -189,17 +172,12 @@ def _of_partition(part: Tensor, lanes: int) -> Owned:
     _require_few(count, "a partition, of each thread")
     layout, offset = from_zero("access", part)
     found = plus(offset, layout(np.arange(count)[:, np.newaxis]))
-    arrays = [
-        np.asarray(c)
-        for c in leaves(as_coordinate(found) if isinstance(found, (ScaledBasis, ArithmeticTuple)) else (found,))
-    ]
+    found = as_coordinate(found) if isinstance(found, (ScaledBasis, ArithmeticTuple)) else (found,)
+    arrays = [np.asarray(c) for c in leaves(found)]
     threads = max(a.size // count if a.ndim == 2 else 1 for a in arrays)
     if threads == 1 or any(a.dtype.kind not in "iu" for a in arrays):
-        raise RankError(
-            f"owners {part!r}",
-            "a partition by an array of all threads",
-            "write copy[numpy.arange(32)].partition_S(tensor)",
-        )
+        expected = "a partition by an array of all threads"
+        raise RankError(f"owners {part!r}", expected, "write copy[numpy.arange(32)].partition_S(tensor)")
     _require_few(threads * count, "a partition")
     by_thread = [np.broadcast_to(a, (count, threads)).T.ravel().tolist() for a in arrays]
     return _by_warps(by_thread, threads, count, lanes, repr(part))
@@ -234,9 +212,8 @@ def offsets(held: Owned, memory_layout: Any) -> Placed:
         raise LeafTypeError(f"a {type(memory_layout).__name__} as a layout of memory", "a layout", fix)
     found = _by_layout(held, memory_layout)
     if min(found) < 0:
-        raise RangeError(
-            f"offsets of {shown(memory_layout)} below 0", "offsets of 0 or more", "count from where memory begins"
-        )
+        what = f"offsets of {shown(memory_layout)} below 0"
+        raise RangeError(what, "offsets of 0 or more", "count from where memory begins")
     return held.placed(found)
 
 
@@ -253,9 +230,8 @@ def _by_table(held: Owned, table: Any) -> Placed:
         raise RangeError(what, "an offset for each element", "give the array the shape of the tile")
     found: list[int] = table.ravel(order="F").tolist()
     if min(found) < 0:
-        raise RangeError(
-            f"an array of offsets with {min(found)}", "offsets of 0 or more", "count from where memory begins"
-        )
+        what = f"an array of offsets with {min(found)}"
+        raise RangeError(what, "offsets of 0 or more", "count from where memory begins")
     return held.placed([*map(found.__getitem__, held.index)])
 
 
@@ -265,22 +241,19 @@ def is_by_mode(held: Owned, memory_layout: AnyLayout) -> bool:
 
 
 def extents_of(memory_layout: AnyLayout) -> list[int]:
-    """The extents of the modes of a layout of memory, of a linear one those of the tensor; Unproven where they
-    are not known."""
+    """The extents of the modes of a layout of memory, of a linear one its tensor's; Unproven where not known."""
     if isinstance(memory_layout, LinearLayout):
         there = to_offsets(memory_layout)
         return [there.get_in_dim_size(name) for name in there.get_in_dim_names()]
     if isinstance(memory_layout, PaddedSharedLayout):
         return [*memory_layout.shape]
     if not isinstance(memory_layout, AnyLayout):
-        raise LeafTypeError(
-            f"a {type(memory_layout).__name__} as a layout of memory", "a layout", layout_fix(memory_layout)
-        )
+        what = f"a {type(memory_layout).__name__} as a layout of memory"
+        raise LeafTypeError(what, "a layout", layout_fix(memory_layout))
     sizes = [known(n) for n in product_each(memory_layout.shape)]
     if None in sizes:
-        raise Unproven(
-            f"the memory layout {shown(memory_layout)}", "sizes that are known", "give its symbols values first"
-        )
+        what = f"the memory layout {shown(memory_layout)}"
+        raise Unproven(what, "sizes that are known", "give its symbols values first")
     return [int(n or 0) for n in sizes]
 
 
@@ -296,8 +269,7 @@ def require_place(held: Owned, memory_layout: AnyLayout) -> list[int]:
 
 
 def _by_layout(held: Owned, layout: AnyLayout) -> list[int]:
-    """The offset of each value in a layout from the tile: looked up in its image, or asked one by one where that is
-    much larger."""
+    """The offset of each value in a layout from the tile: from its image, or asked singly where that is much larger."""
     extents = require_place(held, layout)
     if not is_int(at_index(layout, (0,) * len(extents))):
         fix = "give the layout of the memory that these are coordinates of"
@@ -307,11 +279,10 @@ def _by_layout(held: Owned, layout: AnyLayout) -> list[int]:
     at = _index_in(held.coordinates, box) if by_mode else held.index
     if math.prod(box) <= _SPARSE * len(at) and (found := image(layout, box, first_fastest=True)) is not None:
         return [*map(found.leaves[0].__getitem__, at)]
-    asked = (
-        {i: int(layout(*c)) for i, c in zip(at, zip(*held.coordinates))}
-        if by_mode
-        else {i: int(layout(i)) for i in {*at}}
-    )
+    if by_mode:
+        asked = {i: int(layout(*c)) for i, c in zip(at, zip(*held.coordinates))}
+    else:
+        asked = {i: int(layout(i)) for i in {*at}}
     return [*map(asked.__getitem__, at)]
 
 
@@ -329,8 +300,7 @@ def _box(extents: Sequence[int], count: int) -> list[int]:
 
 
 def in_memory(memory_layout: Any) -> tuple[Any, int]:
-    """A layout of memory, and where it begins: a tensor's own layout from its start on, and offset; else as it
-    is, at 0."""
+    """A layout of memory, and where it begins: a tensor's own from its start on, and offset; else as it is, at 0."""
     if not isinstance(memory_layout, Tensor):
         return memory_layout, 0
     layout, offset = from_zero("access", memory_layout)
@@ -356,9 +326,8 @@ def _linear_offsets(held: Owned, memory: LinearLayout) -> Placed:
     else:
         at = held.index
         if max(at) >= math.prod(sizes):
-            raise RangeError(
-                f"owners reach index {max(at)}", f"less than {math.prod(sizes)}", "give a layout of the whole tile"
-            )
+            what = f"owners reach index {max(at)}"
+            raise RangeError(what, f"less than {math.prod(sizes)}", "give a layout of the whole tile")
     columns = there.columns
     if 1 << len(columns) <= _SPARSE * len(at):
         return held.placed([*map(xors(columns).__getitem__, at)])
@@ -370,9 +339,8 @@ def to_offsets(memory: LinearLayout) -> LinearLayout:
     """A linear layout of memory from the tensor's coordinates to the offset."""
     if memory.has_in_dim("partition"):
         count = memory.get_in_dim_size("partition")
-        raise RankError(
-            f"a memory of {count} allocations", "offsets in one", "give the partition_layout, of the owners of a piece"
-        )
+        what = f"a memory of {count} allocations"
+        raise RankError(what, "offsets in one", "give the partition_layout, of the owners of a piece")
     if memory.has_in_dim("offset"):
         return memory.sublayout(["offset"], memory.get_out_dim_names()).pseudoinvert()
     if memory.has_out_dim("offset"):

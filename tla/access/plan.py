@@ -104,10 +104,8 @@ class ConversionPlan:
         >>> convert(a, a, 64).registers
         8
         """
-        sides = [
-            -(-x.get_in_dim_size("register") * max(BYTE_BITS, self.element_bits) // WORD_BITS)
-            for x in (self.src, self.dst)
-        ]
+        width = max(BYTE_BITS, self.element_bits)
+        sides = [-(-x.get_in_dim_size("register") * width // WORD_BITS) for x in (self.src, self.dst)]
         return sum(sides) if self.kind == "shuffles" or len(self.steps) > 2 else max(sides)
 
     @property
@@ -153,10 +151,8 @@ class ConversionPlan:
 
         if step.matrices:
             found = Instructions.of(owners, step)
-            places, equal = (
-                found.places(owners.get_in_dim_size("warp")),
-                [r for vector in found.vectors for r in vector.registers],
-            )
+            places = found.places(owners.get_in_dim_size("warp"))
+            equal = [r for vector in found.vectors for r in vector.registers]
             again = [k for k, registers in enumerate(equal) for _ in registers]
             return places[:, :, again], [r for registers in equal for r in registers]
         chosen = [*(step.registers or range(owners.get_in_dim_size("register")))]
@@ -254,11 +250,8 @@ def _access_text(step: Store | Load, width: int) -> str:
 
 def _shuffle(step: Shuffle, given: npt.NDArray[Any], found: npt.NDArray[Any]) -> None:
     """One round on all warps."""
-    warps = (
-        [(0, found, given)]
-        if step.warps == 1
-        else [(w * step.lanes, found[w : w + 1], given[w : w + 1]) for w in range(step.warps)]
-    )
+    warps = [(w * step.lanes, found[w : w + 1], given[w : w + 1]) for w in range(step.warps)]
+    warps = [(0, found, given)] if step.warps == 1 else warps
     registers = found.shape[-1]
     for (first, kept_by, sent_by), lane in itertools.product(warps, range(step.lanes)):
         source, into = step.source[first + lane], step.into[first + lane]

@@ -28,8 +28,7 @@ Sources = list[int]
 
 
 def within_warps(src: LinearLayout, dst: LinearLayout, element_bits: int) -> tuple[Move | Shuffle | Spread, ...] | None:
-    """The steps between layouts of register, lane and warp; None where a value leaves its warp, or no
-    rounds are found."""
+    """The steps between layouts of register, lane and warp; None where values leave their warp, or no rounds exist."""
     turns = Turns.of(src, dst)
     if turns is None:
         return None
@@ -43,11 +42,9 @@ def within_warps(src: LinearLayout, dst: LinearLayout, element_bits: int) -> tup
         return (Move(table),)
     most = bits.log2(WORD_BITS // max(BYTE_BITS, element_bits)) if element_bits <= WORD_BITS else 0
     steps = _rounds(src, dst, most) or _twice_as_many(src, dst, most)
-    return (
-        None
-        if steps is None
-        else tuple(turns.of_all_warps(step) if isinstance(step, Shuffle) else step for step in steps)
-    )
+    if steps is None:
+        return None
+    return tuple(turns.of_all_warps(step) if isinstance(step, Shuffle) else step for step in steps)
 
 
 def _rounds(src: LinearLayout, dst: LinearLayout, most: int) -> tuple[Shuffle | Spread, ...] | None:
@@ -61,8 +58,7 @@ def _rounds(src: LinearLayout, dst: LinearLayout, most: int) -> tuple[Shuffle | 
 
 
 def _twice_as_many(src: LinearLayout, dst: LinearLayout, most: int) -> tuple[Shuffle | Spread, ...] | None:
-    """Rounds for lanes that need other words of one lane: all that two lanes need goes to both, and each
-    keeps its own."""
+    """Rounds for lanes that need other words of one lane: all that two lanes need goes to both; each keeps its own."""
     register, lane = dst.bases["register"], dst.bases["lane"]
     nothing = (0,) * dst.num_out_dims
     for j, step in enumerate(lane):
@@ -105,9 +101,8 @@ class Turns(NamedTuple):
 
     def turned(self, src: LinearLayout, dst: LinearLayout) -> LinearLayout:
         """The source with the destination's warps."""
-        return LinearLayout(
-            {**src.bases, "warp": dst.transpose_outs(src.get_out_dim_names()).bases["warp"]}, src.out_dims
-        )
+        warps = dst.transpose_outs(src.get_out_dim_names()).bases["warp"]
+        return LinearLayout({**src.bases, "warp": warps}, src.out_dims)
 
     def of_all_warps(self, step: Shuffle) -> Shuffle:
         """A round of the turned source as one of the source itself: its tables go over the lanes of all warps."""
@@ -124,8 +119,7 @@ class Turns(NamedTuple):
 
 
 def exchanged_bits(src: LinearLayout, dst: LinearLayout) -> int:
-    """The number of bits that a conversion within warps moves from registers to lanes, or from lanes to registers, if
-    that is more."""
+    """The number of bits that a conversion within warps moves from registers to lanes, or back if that is more."""
     here, there = ([x.pack(v) for v in x.bases["register"]] for x in (src, dst))
     return bits.rank([*here, *there]) - min(bits.rank(here), bits.rank(there))
 
@@ -213,9 +207,8 @@ class Words(NamedTuple):
     def table(self, moved: Sources) -> tuple[int, ...] | None:
         """Destination word -> source word, where every lane finds all of its own; else None."""
         count = len(self.into)
-        if any(c != 1 << self.words + k for k, c in enumerate(moved[count:])) or any(
-            c >> self.words for c in moved[:count]
-        ):
+        stay = all(c == 1 << self.words + k for k, c in enumerate(moved[count:]))
+        if not stay or any(c >> self.words for c in moved[:count]):
             return None
         return tuple(bits.apply(moved[:count], r) for r in range(1 << count))
 
@@ -252,9 +245,8 @@ class Words(NamedTuple):
         """
         count = len(self.into)
         free = len(self.together)
-        same = [
-            x >> free for x in bits.kernel([*self.together, *self._columns()])
-        ]  # what may be added to a place: it holds the same
+        # what may be added to a place: it holds the same
+        same = [x >> free for x in bits.kernel([*self.together, *self._columns()])]
         found: list[tuple[int, int]] = []
         here, there = bits.Echelon(), bits.Echelon()  # the lanes of the space's vectors, and the lanes that they read
         spare = [bits.apply(same, k) for k in range(1 << min(len(same), 6))]
@@ -274,9 +266,8 @@ class Words(NamedTuple):
         graph = bits.Echelon(x >> count for x, _ in found)
         masks = [graph.solve(1 << k) or 0 for k in range(self.lanes)]
         low = (1 << count) - 1
-        return [bits.apply([x & low for x, _ in found], m) for m in masks], [
-            bits.apply([q for _, q in found], m) for m in masks
-        ]
+        words, lanes = [x & low for x, _ in found], [q for _, q in found]
+        return [bits.apply(words, m) for m in masks], [bits.apply(lanes, m) for m in masks]
 
     def _candidates(self, moved: Sources, in_lanes: bool) -> Iterator[int]:
         """Vectors of (word, lane), bases of those that stay in their lanes and of those that read nothing but lane 0
@@ -301,15 +292,11 @@ class Words(NamedTuple):
         lane, sent = start >> self.words, start & (1 << self.words) - 1
         lanes = range(1 << self.lanes)
         reads = [lane ^ bits.apply(chosen[1], k) >> self.words for k in lanes]
-        return (
-            [sent ^ bits.apply(sends, k ^ lane) for k in lanes],
-            reads,
-            [table[word ^ bits.apply(chosen[0], k)] for k in lanes],
-        )
+        keeps = [table[word ^ bits.apply(chosen[0], k)] for k in lanes]
+        return [sent ^ bits.apply(sends, k ^ lane) for k in lanes], reads, keeps
 
     def _in_registers(self, send: Sequence[int], source: Sequence[int], into: Sequence[int]) -> Shuffle:
-        """A round of words as one of registers; a lane keeps a word from that register on that holds what the word
-        begins with."""
+        """A round of words as one of registers; a lane keeps a word from the register on that holds its beginning."""
         order, kept = bits.Echelon(self.together), []
         sent = [bits.apply(self.first, word) for word in send]
         for lane, (place, word) in enumerate(zip(source, into)):
@@ -318,13 +305,8 @@ class Words(NamedTuple):
             mine = bits.apply(self.wanted["register"], register) ^ bits.apply(self.wanted["lane"], lane)
             kept.append(register ^ bits.apply(self.keeps, order.solve(begins ^ mine) or 0))
         values = range(1 << len(self.together))
-        return Shuffle(
-            tuple(sent),
-            tuple(source),
-            tuple(kept),
-            tuple(bits.apply(self.sends, s) for s in values),
-            tuple(bits.apply(self.keeps, s) for s in values),
-        )
+        sends, keeps = (tuple(bits.apply(of, s) for s in values) for of in (self.sends, self.keeps))
+        return Shuffle(tuple(sent), tuple(source), tuple(kept), sends, keeps)
 
     def _spread(self, once: Sequence[int]) -> Spread:
         """From the registers of words that were kept once to those that hold the same."""

@@ -45,14 +45,9 @@ class Shuffled(NamedTuple):
         rounds = [step for step in steps if isinstance(step, Shuffle)]
         selects = Exchanges.of(rounds, *(bits.log2(x.get_in_dim_size("register")) for x in (src, dst))).selects * words
         crossing = sum(step.crosses for step in rounds)
-        found = {
-            k: step._replace(move=move)
-            for k, step in enumerate(steps)
-            if isinstance(step, Shuffle)
-            and step.crosses
-            and step.warps == 1
-            and (move := lane_move(step.source, machine.lane_moves))
-        }
+        shuffled = [(k, s) for k, s in enumerate(steps) if isinstance(s, Shuffle) and s.crosses and s.warps == 1]
+        moves = ((k, s, lane_move(s.source, machine.lane_moves)) for k, s in shuffled)
+        found = {k: s._replace(move=move) for k, s, move in moves if move}
 
         def pipes(count: int) -> tuple[int, int]:
             """The cycles where so many rounds are moves."""

@@ -24,8 +24,7 @@ from .places import HARDWARE, Owned, owned, require_lanes, xors
 
 
 def machine_of(memory: Any, sides: Sequence[Any]) -> Machine:
-    """The machine that is asked for, or that of the usual accesses among the sides; without either that of
-    NVIDIA_SHARED."""
+    """The machine that is asked for, or that of the usual accesses among the sides; else that of NVIDIA_SHARED."""
     if memory is not None:
         return as_machine(memory)
     rows = {p.memory for p in _patterns(sides)} - {NVIDIA_SHARED, NVIDIA_GLOBAL}
@@ -90,15 +89,13 @@ def _extents(sides: Sequence[Any], held: Sequence[Owned | None], tile: Any) -> l
         None if said is None else _Said((said.out_dims if isinstance(said, LinearLayout) else said.out_sizes).values())
     )
     if tile is not None:
-        given = [
-            integer("convert: an extent of the tile", n) for n in (tile if isinstance(tile, (tuple, list)) else [tile])
-        ]
+        extents = tile if isinstance(tile, (tuple, list)) else [tile]
+        given = [integer("convert: an extent of the tile", n) for n in extents]
         if not given or not all(given):
             raise RangeError(f"convert of a tile of {shown(tile)}", "extents of 1 or more", "write tile=(16, 16)")
         if has is not None and given != has and (len(has) > 1 or math.prod(given) != has[0]):
-            raise RankError(
-                f"convert of a tile of {shown(tile)} with owners of one of {tuple(has)}", "one tile", "leave tile out"
-            )
+            what = f"convert of a tile of {shown(tile)} with owners of one of {tuple(has)}"
+            raise RankError(what, "one tile", "leave tile out")
         return given if has is None else _Said(given)
     if has is not None:
         return has
@@ -110,12 +107,8 @@ def _extents(sides: Sequence[Any], held: Sequence[Owned | None], tile: Any) -> l
         raise RankError("convert between owners of coordinates and of offsets", "both of one tensor", fix)
     reached = [max(n) for n in zip(*sizes)]
     if len(reached) == 1:
-        reached[0] = max(
-            [
-                *reached,
-                *(int(known(cosize(x)) or 0) for x, of in zip(sides, held) if of is None and isinstance(x, AnyLayout)),
-            ]
-        )
+        layouts = [x for x, of in zip(sides, held) if of is None and isinstance(x, AnyLayout)]
+        reached[0] = max(reached + [int(known(cosize(x)) or 0) for x in layouts])
     return reached
 
 
@@ -135,9 +128,8 @@ def _layout(
         return x
     if not isinstance(x, LinearLayout) or {*x.get_in_dim_names()} - {*HARDWARE}:
         fix = "give layout.linear(shape) of Triton's, or the (thread, value) layout, as mma.C_TV"
-        raise RankError(
-            f"convert of {type(x).__name__}", "what access() takes: linear layouts of register, lane, warp", fix
-        )
+        what = f"convert of {type(x).__name__}"
+        raise RankError(what, "what access() takes: linear layouts of register, lane, warp", fix)
     require_lanes("convert", x, min(machine.write, machine.read, key=lambda row: row.lanes))
     return x
 
@@ -162,22 +154,17 @@ def _require_threads(usual: Pattern, src: LinearLayout, dst: LinearLayout) -> No
     if sizes[0] != sizes[1]:
         both = " and ".join(f"{warps} x {lanes}" for warps, lanes in sizes)
         fix = "give what one warp has, or a (thread, value) layout of all threads"
-        raise RangeError(
-            f"convert of {usual.name}, of one warp: warps x lanes are {both}", "as many on both sides", fix
-        )
+        what = f"convert of {usual.name}, of one warp: warps x lanes are {both}"
+        raise RangeError(what, "as many on both sides", fix)
 
 
 def _fitted(held: Owned, extents: Sequence[int]) -> LinearLayout | Layout:
     """The layout of owners that are known by their coordinates: linear over bits, or else of shapes and strides."""
     if len(held.coordinates) != len(extents):
-        fix = (
-            "write tile=(16, 16)"
-            if len(extents) == 1
-            else "partition make_identity_tensor(...), which has a coordinate for each"
-        )
-        raise RankError(
-            f"convert of {held.text}: {len(held.coordinates)} coordinates, of {len(extents)} extents", "as many", fix
-        )
+        identity = "partition make_identity_tensor(...), which has a coordinate for each"
+        fix = "write tile=(16, 16)" if len(extents) == 1 else identity
+        what = f"convert of {held.text}: {len(held.coordinates)} coordinates, of {len(extents)} extents"
+        raise RankError(what, "as many", fix)
     if any(n > m for n, m in zip(held.sizes, extents)):
         what = f"convert of {held.text}, which reaches {tuple(held.sizes)}, in a tile of {tuple(extents)}"
         raise RangeError(what, "owners of the tile", "give the larger tile")
@@ -185,9 +172,8 @@ def _fitted(held: Owned, extents: Sequence[int]) -> LinearLayout | Layout:
     index, size = Owned(held.coordinates, held.shape, extents, held.text).index, math.prod(extents)
     if index[0]:
         what = f"convert of {held.text}: the first value is element {index[0]}"
-        raise RangeError(
-            what, "element 0, where a tile begins", "partition the tile by itself, or an identity tensor of its shape"
-        )
+        expected = "element 0, where a tile begins"
+        raise RangeError(what, expected, "partition the tile by itself, or an identity tensor of its shape")
     if all(map(bits.is_power_of_two, (*held.shape, size))):
         columns = [index[1 << k] for k in range(bits.log2(len(index)))]
         if xors(columns) == index:
@@ -197,11 +183,8 @@ def _fitted(held: Owned, extents: Sequence[int]) -> LinearLayout | Layout:
     modes = _modes(index[::registers]), _modes(index[:registers])
     if [t + v for t in _sums(modes[0]) for v in _sums(modes[1])] != index:
         what = f"convert of {held.text}: no layout of threads and values has these elements"
-        raise RangeError(
-            what,
-            "one that is linear over bits, or of shapes and strides",
-            "give a LinearLayout, or a (thread, value) layout",
-        )
+        expected = "one that is linear over bits, or of shapes and strides"
+        raise RangeError(what, expected, "give a LinearLayout, or a (thread, value) layout")
     shape, stride = (tuple(tuple(static(mode[k]) for mode in part) for part in modes) for k in (0, 1))
     return Layout(shape, stride)
 
@@ -248,9 +231,8 @@ def _flat(x: LinearLayout, size: int | None) -> LinearLayout:
 
 def _require_room(has: int, size: int | None) -> None:
     if size is not None and has > size:
-        raise RangeError(
-            f"convert of owners of {has} elements in a tile of {size}", "owners of the tile", "give the larger tile"
-        )
+        what = f"convert of owners of {has} elements in a tile of {size}"
+        raise RangeError(what, "owners of the tile", "give the larger tile")
 
 
 def _count(sides: Sequence[Any], size: int | None) -> int:
@@ -278,8 +260,7 @@ def _digits(x: Any, tile: dict[str, Any], count: int | None) -> RadixLayout:
 
 
 def _with_bits(x: AnyLayout, tile: dict[str, Any]) -> RadixLayout:
-    """A (thread, value) layout over digits, onto digits of its own where those of one output carry: a
-    swizzle's are bits."""
+    """A (thread, value) layout over digits, onto digits of its own where an output's carry: a swizzle's are bits."""
     try:
         return radix(x, ["thread", "value"], tile)
     except RangeError:

@@ -39,10 +39,7 @@ def ways(src: RadixLayout, dst: RadixLayout) -> list[Slices]:
     """All ways over bits of two layouts of register, lane and warp."""
     found = [*_in_slices(src, dst)]
     if not found and src.bases["warp"] == dst.bases["warp"]:
-        one = [
-            RadixLayout({name: of if name != "warp" else [] for name, of in x.bases.items()}, x.outs)
-            for x in (src, dst)
-        ]
+        one = [RadixLayout({d: [] if d == "warp" else of for d, of in x.bases.items()}, x.outs) for x in (src, dst)]
         found = [apart for way in _in_slices(*one) if (apart := _of_one_warp(way))]
     if not found and (wrapped := _wrapped(src, dst)) is not None:
         found.append(wrapped)
@@ -76,9 +73,8 @@ def _in_slices(src: RadixLayout, dst: RadixLayout) -> Iterator[Slices]:
             continue
         if a is not None and b is not None and a.registers.keys() == b.registers.keys():
             held = tuple((a.registers[k], b.registers[k]) for k in sorted(a.registers))
-            yield Slices(
-                "one slice" if len(held) == 1 else f"{len(held)} slices that are alike", a.layout, b.layout, held
-            )
+            why = "one slice" if len(held) == 1 else f"{len(held)} slices that are alike"
+            yield Slices(why, a.layout, b.layout, held)
             yield Slices("padded to a power of two", a.padded[0], b.padded[0], ((a.padded[1], b.padded[1]),))
             return
 
@@ -134,26 +130,21 @@ def _part(layout: RadixLayout) -> _Part | None:
     odd = [k for k, m in enumerate(layout.radices) if m > 2]
     steps = {name: [s for d in of for s in _pieces(d.extent, d.step, layout.radices, odd)] for name, of in layout.ins}
     moved = [s.odd for s in steps["register"] if s.odd is not None]
-    fits = all(
-        s.odd is None or (name == "register" and s.extent == layout.radices[odd[s.odd]])
-        for name, of in steps.items()
-        for s in of
-    )
-    if (
-        len({*moved}) < len(moved)
-        or not fits
-        or any(s.extent != 2 for of in steps.values() for s in of if s.odd is None)
-    ):
+    for name, s in ((name, s) for name, of in steps.items() for s in of):
+        if s.odd is None:
+            fits = s.extent == 2
+        else:
+            fits = name == "register" and s.extent == layout.radices[odd[s.odd]]
+        if not fits:
+            return None
+    if len({*moved}) < len(moved):
         return None
     if any(math.gcd(s.step, s.extent) > 1 for s in steps["register"] if s.odd is not None):
         return None
     counts = {name: sum(m == 2 for m in radices) for name, radices in layout.outs}
     bases = {name: [_cut_at(s.basis, counts) for s in of if s.odd is None] for name, of in steps.items()}
-    return _Part(
-        LinearLayout(bases, {name: 1 << n for name, n in counts.items()}),
-        _by_slice(steps["register"]),
-        _padded(layout, steps),
-    )
+    over_bits = LinearLayout(bases, {name: 1 << n for name, n in counts.items()})
+    return _Part(over_bits, _by_slice(steps["register"]), _padded(layout, steps))
 
 
 def _pieces(extent: int, step: Vector, radices: Sequence[int], odd: Sequence[int]) -> list[_Step]:
@@ -165,11 +156,9 @@ def _pieces(extent: int, step: Vector, radices: Sequence[int], odd: Sequence[int
         return [_Step(extent, basis, 0 if odd else None, 0)]  # of several: no piece that fits
     first = _Step(order, basis, moved[0], step[odd[moved[0]]]) if moved else _Step(order, basis, None, 0)
     rest = extent // order
-    still = (
-        [_Step(2, (0,) * len(basis), None, 0)] * bits.log2(rest)
-        if bits.is_power_of_two(rest)
-        else [_Step(rest, basis, None, 0)]
-    )
+    still = [_Step(rest, basis, None, 0)]
+    if bits.is_power_of_two(rest):
+        still = [_Step(2, (0,) * len(basis), None, 0)] * bits.log2(rest)
     return [first, *still] if order > 1 else still
 
 
@@ -192,15 +181,11 @@ def _padded(layout: RadixLayout, steps: dict[str, list[_Step]]) -> tuple[LinearL
         more = 1 << (s.extent - 1).bit_length()
         # of a digit that moves by more than 1 the register that comes to c
         back = pow(s.step, -1, s.extent) if s.odd is not None else 1
-        registers = [
-            None if r is None or c >= s.extent else c * back % s.extent * place + r
-            for c in range(more)
-            for r in registers
-        ]
+        starts = [c * back % s.extent * place if c < s.extent else None for c in range(more)]
+        registers = [None if r is None or start is None else start + r for start in starts for r in registers]
         place *= s.extent
-    return LinearLayout({name: [v for s in of for v in vectors(s)] for name, of in steps.items()}, outs), tuple(
-        registers
-    )
+    bases = {name: [v for s in of for v in vectors(s)] for name, of in steps.items()}
+    return LinearLayout(bases, outs), tuple(registers)
 
 
 def _at_places(layout: RadixLayout, widths: Sequence[int], moved: set[int], bit: int) -> Vector:
@@ -251,14 +236,10 @@ class _Powers(NamedTuple):
 def _of_powers(layout: RadixLayout) -> _Powers | None:
     if any(len(radices) > 1 for _, radices in layout.outs):
         return None
-    turns = {
-        name: [bits.is_power_of_two(d.extent) or not any(d.times(d.extent, layout.radices)) for d in of]
-        for name, of in layout.ins
-    }
-    if not all(all(of) for of in turns.values()) or any(
-        not bits.is_power_of_two(n) for name in ("lane", "warp") for n, _ in layout.bases[name]
-    ):
-        return None
+    for name, of in layout.ins:
+        for d in (d for d in of if not bits.is_power_of_two(d.extent)):
+            if name in ("lane", "warp") or any(d.times(d.extent, layout.radices)):
+                return None
     bases = {name: [(1 << (n - 1).bit_length(), v) for n, v in of] for name, of in layout.bases.items()}
     registers = [0]
     place = 1

@@ -48,9 +48,8 @@ def phase(row: Memory, width: int, lanes: int) -> Phase | None:
     groups = row.groups(width, lanes)[1]
     differences = {lane ^ groups[0][0] for lane in groups[0]}
     space = independent(sorted(differences))
-    if 1 << len(space) != len(differences) or any(
-        {lane ^ group[0] for lane in group} != differences for group in groups
-    ):
+    alike = all({lane ^ group[0] for lane in group} == differences for group in groups)
+    if 1 << len(space) != len(differences) or not alike:
         return None
     return Phase(len(groups), tuple(space))
 
@@ -99,8 +98,7 @@ class Taken:
 
     @property
     def others(self) -> tuple[int, ...]:
-        """The registers after its vectors, lanes and warps: an access in sequence needs them to be
-        whole vectors apart."""
+        """The registers after its vectors, lanes and warps: accesses in sequence need them whole vectors apart."""
         return (*self.registers[len(self.sequence) :], *self.lanes, *self.warps)
 
     def phase(self, step: int) -> Phase | None:
@@ -161,9 +159,8 @@ class Taken:
             return max((s for s in self.steps if all(1 << j in registers for j in range(s))), default=None)
         step = self.steps[0]
         apart = (*registers[step:], *(bits.apply(columns, x) for x in (*self.lanes, *self.warps)))
-        is_in_sequence = [*registers[:step]] == [1 << j for j in range(step)] and not any(
-            x % (1 << step) for x in apart
-        )
+        in_order = [*registers[:step]] == [1 << j for j in range(step)]
+        is_in_sequence = in_order and not any(x % (1 << step) for x in apart)
         return step if is_in_sequence else None
 
 
@@ -180,8 +177,7 @@ def is_exact(taken: Sequence[Taken]) -> bool:
 
 
 def costs(taken: Sequence[Taken], columns: Sequence[int]) -> tuple[int, int] | None:
-    """The merit of a layout, less is better: wavefronts of all accesses, then the sum of their
-    widths, negative [bits]."""
+    """The merit of a layout, less is better: wavefronts of all accesses, then minus the sum of their widths [bits]."""
     found = [x.cost(columns) for x in taken]
     return None if None in found else (sum(f[0] for f in found if f), -sum(f[1] for f in found if f))
 

@@ -157,11 +157,8 @@ def searched(asked: Sequence[Request], element: Width) -> Search:
     if any(a.owners.out_dims != shape for a in asked):
         raise RankError("best_swizzle of accesses to different tiles", f"all of {shape}", "give layouts of one tile")
     if sum(map(bits.log2, shape.values())) > MAX_TILE_BITS:
-        raise RangeError(
-            f"best_swizzle of a tile of {math.prod(shape.values())} elements",
-            f"at most 2^{MAX_TILE_BITS}",
-            "take a part of it",
-        )
+        what = f"best_swizzle of a tile of {math.prod(shape.values())} elements"
+        raise RangeError(what, f"at most 2^{MAX_TILE_BITS}", "take a part of it")
     return Search(asked, [*shape.values()], element)
 
 
@@ -184,9 +181,8 @@ def _require_memories(rows: Sequence[Memory], width: int) -> None:
             raise RangeError(f"best_swizzle in {row.name}", "a memory with banks", "use NVIDIA_SHARED")
         if all(n % width for n in row.widths):
             widths = ", ".join(map(str, row.widths))
-            raise RangeError(
-                f"best_swizzle of elements of {width} bits", f"a divisor of {widths} bits", "cut them into words first"
-            )
+            what = f"best_swizzle of elements of {width} bits"
+            raise RangeError(what, f"a divisor of {widths} bits", "cut them into words first")
 
 
 class Search:
@@ -267,8 +263,7 @@ class Search:
                 yield from itertools.chain(begun, swizzled(begun, self.n))
 
     def _linear(self) -> bool:
-        """Try linear layouts of all vectors that might be better; whether no linear layout takes fewer
-        wavefronts than the best."""
+        """Try linear layouts of all vectors that might be better; whether none takes fewer wavefronts than the best."""
         budget, open_choices = Budget(_BUDGET), []
         for v in self.choices:
             if v.merit >= self.merit:
@@ -305,11 +300,8 @@ def _no_vectors(asked: Sequence[Request], width: int) -> RangeError:
     what = f"best_swizzle of elements of {width} bits: in no layout has every lane whole vectors of {least} bits"
     if any(a.vector for a in asked):
         what = "best_swizzle: no layout has the vectors of all these accesses, one element after the other"
-    return RangeError(
-        what,
-        f"lanes that hold {max(2, least // width)} elements which one vector can have",
-        "let all accesses hold the same pairs",
-    )
+    expected = f"lanes that hold {max(2, least // width)} elements which one vector can have"
+    return RangeError(what, expected, "let all accesses hold the same pairs")
 
 
 def _accessed(layout: AnyLayout, asked: Sequence[Request], element: Width) -> list[Access]:
@@ -353,41 +345,29 @@ def _linear_owners(owners: Any, row: Memory, tile: Sequence[int] | None) -> Line
     what = "elements" if tile is None and len(held.sizes) == 1 else "an extent"
     sizes = [power_of_two(f"best_swizzle: {what} of the tile", n) for n in (held.sizes if tile is None else tile)]
     if len(held.sizes) not in (1, len(sizes)):
-        raise RankError(
-            f"best_swizzle of {held.text} in a tile of {sizes}",
-            f"{len(held.sizes)} extents",
-            "give one for each coordinate",
-        )
+        what = f"best_swizzle of {held.text} in a tile of {sizes}"
+        raise RankError(what, f"{len(held.sizes)} extents", "give one for each coordinate")
     reach = held.sizes if len(held.sizes) > 1 else [math.prod(held.sizes)]
     if any(n > m for n, m in zip(reach, sizes if len(reach) > 1 else [math.prod(sizes)])):
-        raise RangeError(
-            f"best_swizzle of {held.text}: {reach} in a tile of {sizes}",
-            "a place for each element",
-            "give the whole tile",
-        )
+        what = f"best_swizzle of {held.text}: {reach} in a tile of {sizes}"
+        raise RangeError(what, "a place for each element", "give the whole tile")
     return _over_bits(Owned(held.coordinates, held.shape, sizes, held.text))
 
 
 def _over_bits(held: Owned) -> LinearLayout:
-    """The linear layout that has these elements: its columns are what each bit of register, lane and warp does, all
-    else their xors."""
+    """The linear layout that has these elements: its columns are what each bit of register, lane and warp does."""
     index = held.placed(held.index)
-    counts = [
-        (name, bits.log2(power_of_two(f"best_swizzle of {held.text}: {name}s", n)))
-        for name, n in (("register", index.registers), ("lane", index.lanes), ("warp", index.warps))
-    ]
-    columns = [index.at(0, 0, 1 << k) for k in range(counts[0][1])] + [
-        index.at(0, 1 << k, 0) for k in range(counts[1][1])
-    ]
+    sizes = {"register": index.registers, "lane": index.lanes, "warp": index.warps}
+    counts = [(d, bits.log2(power_of_two(f"best_swizzle of {held.text}: {d}s", n))) for d, n in sizes.items()]
+    columns = [index.at(0, 0, 1 << k) for k in range(counts[0][1])]
+    columns += [index.at(0, 1 << k, 0) for k in range(counts[1][1])]
     columns += [index.at(1 << k, 0, 0) for k in range(counts[2][1])]
     outs = tuple((f"dim{k}", n) for k, n in enumerate(held.sizes))
     wrong = next((k for k, (a, b) in enumerate(zip(xors(columns), index.of)) if a != b), None)
     if wrong is not None:
         what = f"best_swizzle of {held.text}, which is not linear over bits"
         rest, register = divmod(wrong, index.registers)
-        at = (
-            f"element {xors(columns)[wrong]} at warp {rest // index.lanes}, lane {rest % index.lanes}, register "
-            f"{register}"
-        )
+        who = f"warp {rest // index.lanes}, lane {rest % index.lanes}, register {register}"
+        at = f"element {xors(columns)[wrong]} at {who}"
         raise RangeError(f"{what}: element {index.of[wrong]}", at, "use strides that are powers of two")
     return LinearLayout._of_columns(counts, outs, columns)

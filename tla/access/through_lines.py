@@ -64,10 +64,8 @@ class Lines(NamedTuple):
 
     def text(self) -> Iterator[str]:
         """The function `place` of coordinates."""
-        number = (
-            " + ".join(_part_text(f"x{k}", *part, part is of[-1]) for k, of in enumerate(self.digits) for part in of)
-            or "0u"
-        )
+        parts = [_part_text(f"x{k}", *part, part is of[-1]) for k, of in enumerate(self.digits) for part in of]
+        number = " + ".join(parts) or "0u"
         turns = [_times(f"at / {lines * self.line}u", factor * self.unit) for lines, factor in self.terms]
         yield f"const auto place = []({', '.join(f'unsigned x{k}' for k in range(len(self.digits)))}) {{"
         if turns:
@@ -127,8 +125,7 @@ class LinesSide(NamedTuple):
 
 
 def through_lines(src: RadixLayout, dst: RadixLayout, width: int, machine: Machine) -> Iterator[Rows]:
-    """The cheapest of the memories in the order of one side, for layouts of thread and value; none where neither
-    is its digits."""
+    """The cheapest memory in the order of one side, for (thread, value) layouts; None if neither is its digits."""
     sides = [Held.of(x) for x in (src, dst)]
     sizes = [*src.out_sizes.values()]
     best: _Found | None = None
@@ -183,8 +180,7 @@ def _in_dimension(steps: Steps, d: int) -> Digits:
 def _orders(
     first: Held, second: Held, sizes: Sequence[int], width: int, machine: Machine
 ) -> Iterator[tuple[int, Lines]]:
-    """Vectors of so many elements, the widest first, and the order of the first side in them; values of both
-    sides are together."""
+    """Vectors of so many elements, the widest first, in the first side's order; values of both sides are together."""
     rows = machine.write, machine.read
     words = max(row.banks for row in rows)
     theirs = _primes(second.value)
@@ -309,10 +305,8 @@ class _Found(NamedTuple):
     @staticmethod
     def all_of(memory: Lines, sides: Sequence[Held], vector: int, width: int, machine: Machine) -> Iterator[_Found]:
         """The memory with vectors, and with the matrix instructions that either side may have."""
-        choices = [
-            [*_ways(held, memory, vector, width, row, matrices)]
-            for held, row, matrices in zip(sides, (machine.write, machine.read), (machine.stmatrix, machine.ldmatrix))
-        ]
+        asked = zip(sides, (machine.write, machine.read), (machine.stmatrix, machine.ldmatrix))
+        choices = [[*_ways(held, memory, vector, width, row, matrices)] for held, row, matrices in asked]
         for chosen in itertools.product(*choices):
             yield _Found(memory, chosen, memory.unit * width // WORD_BITS, (0, 0)).costed(memory)
 
@@ -395,8 +389,7 @@ def _places(steps: Steps) -> list[tuple[int, int]] | None:
 
 
 def _vectors(numbers: Sequence[Sequence[int]], most: int, width: int, row: Memory) -> list[list[list[int]]]:
-    """The values of each access in the widest vectors, of so many elements or fewer, that are the same values
-    in every thread."""
+    """The values of each access in the widest vectors, of so many elements at most, the same values in every thread."""
     sizes = (most >> k for k in range(most.bit_length()))
     return next(of for size in sizes if size * width in row.phases and (of := _alike(numbers, size)) is not None)
 
@@ -424,10 +417,9 @@ def _asked(
     size = len(vectors[0]) * width
     banks, groups = row.groups(size, len(numbers))
     parts = range(max(1, size // WORD_BITS))
+    both = itertools.product(vectors, groups)
     asked = [
-        sorted({numbers[t][of[0][0]] * width // WORD_BITS + k for t in group for k in parts})
-        for of in vectors
-        for group in groups
+        sorted({numbers[t][of[0][0]] * width // WORD_BITS + k for t in group for k in parts}) for of, group in both
     ]
     table = np.full((len(asked), max(map(len, asked))), -1)
     for k, of in enumerate(asked):

@@ -116,8 +116,7 @@ def _agree(write: Request, read: Request, width: int) -> bool:
 
 
 def _costed(way: _Way, rounds: Sequence[_Registers], whole: object, forms: _Forms, size: int, warps: int) -> Memory:
-    """The rounds of a part, each of which costs as much; for the steps the layout of the whole tile,
-    and its registers."""
+    """The rounds of a part, each of which costs as much; for the steps the whole tile's layout, and its registers."""
     vectors = [1 if form else a.vector // a.element.bits for a, form in zip((way.write, way.read), forms)]
     steps: list[Store | Load] = []
     for stored, loaded in rounds:
@@ -139,11 +138,8 @@ def _in_rounds(src: LinearLayout, dst: LinearLayout, width: int, machine: Machin
     lanes = bits.rank(_shared(src, dst))
     if fewest > total - lanes:
         least = (1 << lanes) * width // 8
-        raise RangeError(
-            f"convert through {scratch_bytes} bytes",
-            f"{least} at least, what lanes and warps hold",
-            f"give {least} bytes",
-        )
+        what = f"convert through {scratch_bytes} bytes"
+        raise RangeError(what, f"{least} at least, what lanes and warps hold", f"give {least} bytes")
     part = _Part(bits.Echelon(basis), total - fewest)
     stored, loaded = _with_common_steps(part.owners(src), part.owners(dst))
     way = _chosen(stored.layout, loaded.layout, width, machine)
@@ -205,8 +201,7 @@ class _Part(NamedTuple):
 
 
 def _with_common_steps(first: _Owners, second: _Owners) -> tuple[_Owners, _Owners]:
-    """Owners whose registers make the steps that both can: vectors are of these. They are renumbered only where they do
-    not already."""
+    """Owners whose registers make the steps that both can: vectors are of these. Renumbered only where need be."""
     steps = bits.reduced(bits.intersection(first.register, second.register))
     if len(steps) == bits.rank({*first.register} & {*second.register}):
         return first, second
@@ -247,13 +242,10 @@ class _Owners(NamedTuple):
         known = bits.Echelon(columns)
         masks = [known.solve(step) or 0 for step in steps]
         masks += bits.complement(masks, len(columns))
-        bases = {
-            **self.layout.bases,
-            "register": [unpack(bits.apply(columns, m), tuple(self.layout.out_dims.items())) for m in masks],
-        }
-        return _Owners(
-            LinearLayout(bases, self.layout.out_dims), [bits.apply(self.masks, m) for m in masks], self.numbers
-        )
+        outs = self.layout.out_dims
+        registers = [unpack(bits.apply(columns, m), tuple(outs.items())) for m in masks]
+        layout = LinearLayout({**self.layout.bases, "register": registers}, outs)
+        return _Owners(layout, [bits.apply(self.masks, m) for m in masks], self.numbers)
 
     def of_whole(self, form: Matrices | None) -> Matrices | None:
         """The registers of the whole that a matrix instruction of a part moves."""

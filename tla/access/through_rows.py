@@ -43,8 +43,7 @@ class AnySide(Protocol):
 
 
 class Side(NamedTuple):
-    """A thread's values and where they lie: digits of the thread's number, offsets of the values, elements
-    in an access."""
+    """A thread's values and where they lie: digits of the thread's number, offsets of values, elements in an access."""
 
     thread: Digits
     values: list[int]
@@ -128,11 +127,8 @@ def require_held(src: RadixLayout, dst: RadixLayout) -> None:
     missing = {*elements(dst).ravel().tolist()} - {*elements(src).ravel().tolist()}
     if missing:
         at = ", ".join(map(str, min(idx2crd(x, (*src.out_sizes.values(),)) for x in missing)))
-        raise RangeError(
-            f"convert: nobody holds element ({at}) before",
-            "a source that holds it",
-            "convert to the part that it holds",
-        )
+        what = f"convert: nobody holds element ({at}) before"
+        raise RangeError(what, "a source that holds it", "convert to the part that it holds")
 
 
 def elements(layout: RadixLayout) -> npt.NDArray[Any]:
@@ -149,17 +145,13 @@ def elements(layout: RadixLayout) -> npt.NDArray[Any]:
 def plain_sums(layout: RadixLayout, name: str) -> dict[str, Digits]:
     sums = layout.sums(name)
     if sums is None:
-        raise RangeError(
-            f"convert: sums of {layout} wrap in {name}",
-            "sums that stay in the tile",
-            "give both layouts over bits or slices",
-        )
+        what = f"convert: sums of {layout} wrap in {name}"
+        raise RangeError(what, "sums that stay in the tile", "give both layouts over bits or slices")
     return dict(sums)
 
 
 def _memories(sizes: dict[str, int], width: int) -> Iterator[tuple[dict[str, int], int]]:
-    """The stride of each dimension, and the elements in all: each order of the dimensions, rows padded by up
-    to eight words."""
+    """Each dimension's stride, and the elements in all: each order of dimensions, rows padded by up to eight words."""
     word = max(1, WORD_BITS // width)
     paddings = [0, *range(word, 9 * word, word)]
     for order in itertools.permutations(sizes):
@@ -172,8 +164,7 @@ def _memories(sizes: dict[str, int], width: int) -> Iterator[tuple[dict[str, int
 
 
 def _sides(sums: dict[str, dict[str, Digits]], strides: dict[str, int]) -> dict[str, Digits]:
-    """The digits of thread and value in memory: each dimension's times its stride, where one digit moves several they
-    are one sum."""
+    """The digits of thread and value in memory: each dimension's times its stride; one that moves several, the sum."""
     found: dict[str, Digits] = {}
     for name in ("thread", "value"):
         parts, moved = common_digits(sums, name)
@@ -183,8 +174,7 @@ def _sides(sums: dict[str, dict[str, Digits]], strides: dict[str, int]) -> dict[
 
 
 def common_digits(sums: dict[str, dict[str, Digits]], name: str) -> tuple[list[int], dict[str, list[int]]]:
-    """The extents of an input's digits, cut alike for all dimensions, and the stride of each digit
-    in each dimension."""
+    """The extents of an input's digits, cut alike for all dimensions, and each digit's stride in each dimension."""
     parts = _on_common([n for n, _ in of[name]] for of in sums.values())
     return parts, {dim: _strides_on(of[name], parts) for dim, of in sums.items()}
 
@@ -193,11 +183,8 @@ def _on_common(extents: Iterable[list[int]]) -> list[int]:
     """Extents whose places are those of all lists."""
     places = sorted({p for of in extents for p in itertools.accumulate(of, lambda a, b: a * b)} | {1})
     if any(b % a for a, b in itertools.pairwise(places)):
-        raise RangeError(
-            f"convert: digits end at {places}",
-            "ends that divide each other",
-            "write digits that end at the same places",
-        )
+        what = f"convert: digits end at {places}"
+        raise RangeError(what, "ends that divide each other", "write digits that end at the same places")
     return [b // a for a, b in itertools.pairwise(places)]
 
 

@@ -50,9 +50,7 @@ def vector_width(
     if not bits:
         raise RangeError("vector_width of elements of 0 bits", "1 or more", "give the width of an element, such as 16")
     count = 1
-    while (
-        bits * count * 2 <= min(ends) and all(n % (bits * count * 2) == 0 for n in ends) and _legal(src, dst, count * 2)
-    ):
+    while all(n % (bits * count * 2) == 0 for n in ends) and _legal(src, dst, count * 2):
         count *= 2
     return bits * count
 
@@ -65,26 +63,23 @@ def _legal(src: Layout, dst: Any, count: int) -> bool:
 
 
 def _unswizzled(layout: AnyLayout, count: int) -> Layout | None:
-    """The layout below a swizzle that keeps so many elements together; None where one does not, or an
-    offset parts them."""
+    """The layout below a swizzle that keeps so many elements together; None if one does not or an offset parts them."""
     while isinstance(layout, ComposedLayout):
         keeps = isinstance(layout.outer, Swizzle) and (layout.outer.bits == 0 or 1 << layout.outer.base >= count)
         if not keeps or not is_int(layout.offset) or divides(count, layout.offset) is not True:
             return None
         layout = layout.inner
     if not isinstance(layout, Layout):
-        raise LeafTypeError(
-            f"vector_width of a {type(layout).__name__}", "a layout, or a swizzle on one", "give tensor.layout"
-        )
+        what = f"vector_width of a {type(layout).__name__}"
+        raise LeafTypeError(what, "a layout, or a swizzle on one", "give tensor.layout")
     return layout
 
 
 def _common(src: Layout, dst: Layout, count: int) -> bool:
     """Whether `count` consecutive offsets are at the same coordinates in both layouts."""
     if equal(product(src.shape), product(dst.shape)) is False:
-        raise RangeError(
-            f"vector_width of {shown(src)} and {shown(dst)}", "layouts of one size", "cut both to one tile"
-        )
+        what = f"vector_width of {shown(src)} and {shown(dst)}"
+        raise RangeError(what, "layouts of one size", "cut both to one tile")
     if congruent(src.shape, dst.shape):
         modes = zip(leaves(src.shape), leaves(src.stride), leaves(dst.stride))
         if any(known(a) == 1 and known(b) == 1 and divides(count, n) is True for n, a, b in modes):
@@ -95,12 +90,10 @@ def _common(src: Layout, dst: Layout, count: int) -> bool:
 
 
 def _aligned(layout: Layout, count: int) -> bool:
-    """Whether each run of so many elements begins at a multiple of it: the other strides are multiples, the run's own
-    make it up."""
+    """Whether runs of so many elements begin at multiples of it: other strides are multiples, the run's own add up."""
     run = 1
-    for extent, stride in sorted(
-        zip(leaves(layout.shape), leaves(layout.stride)), key=lambda mode: known(mode[1]) or math.inf
-    ):
+    modes = zip(leaves(layout.shape), leaves(layout.stride))
+    for extent, stride in sorted(modes, key=lambda mode: known(mode[1]) or math.inf):
         if known(stride) == run and run < count:
             n = known(extent)
             if n is None:

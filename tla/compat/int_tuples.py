@@ -127,9 +127,8 @@ def prefix_product(a: Any, init: Any = 1) -> Any:
     """
     if not isinstance(a, tuple):
         if isinstance(init, tuple):
-            raise RankError(
-                f"prefix_product of {a} from {init}", "as many modes in both", "give one integer to begin with"
-            )
+            what = f"prefix_product of {a} from {init}"
+            raise RankError(what, "as many modes in both", "give one integer to begin with")
         return init
     if isinstance(init, tuple):
         return tuple(map(prefix_product, a, as_many("prefix_product", init, a)))

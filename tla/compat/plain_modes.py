@@ -27,11 +27,9 @@ Parts = tuple[Any, Any]
 def _collected(shape: Any, stride: Any, out: Modes) -> bool:
     """Whether these are congruent tuples of integers, each extent 1 or more; out gets the flat modes."""
     if type(shape) is tuple:
-        return (
-            type(stride) is tuple
-            and len(shape) == len(stride)
-            and all(_collected(s, d, out) for s, d in zip(shape, stride))
-        )
+        if type(stride) is not tuple or len(shape) != len(stride):
+            return False
+        return all(_collected(s, d, out) for s, d in zip(shape, stride))
     out.append((shape, stride))
     return type(shape) is type(stride) is int and 0 < shape <= INT64_MAX and INT64_MIN <= stride <= INT64_MAX
 

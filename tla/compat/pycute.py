@@ -130,9 +130,8 @@ def crd2idx(crd: IntTuple | None, shape: IntTuple, stride: IntTuple | None = Non
     >>> crd2idx((1, None), (2, 4)), crd2idx(5, (2, 4), (4, 1))
     (1, 6)
     """
-    return plain(
-        conversions.crd2offset(closed(crd), static(shape), static(prefix_product(shape) if stride is None else stride))
-    )
+    stride = prefix_product(shape) if stride is None else stride
+    return plain(conversions.crd2offset(closed(crd), static(shape), static(stride)))
 
 
 def crd2crd(crd: IntTuple, dst_shape: IntTuple, src_shape: IntTuple | None = None) -> Any:
@@ -396,11 +395,8 @@ def _of_parts(found: plain_modes.Parts | None) -> Layout | None:
 
 def coalesce(layout: Any, profile: Any = None) -> Any:
     """The layout with as few modes as the same function of an index has; by mode where the profile is a tuple."""
-    found = (
-        plain_modes.coalesce(layout.shape, layout.stride, 1)
-        if type(profile) is not tuple and isinstance(layout, Layout)
-        else None
-    )
+    is_whole = type(profile) is not tuple and isinstance(layout, Layout)
+    found = plain_modes.coalesce(layout.shape, layout.stride, 1) if is_whole else None
     return _of_parts(found) or plain(merging.coalesce(exact(layout), _profile(profile)))
 
 

@@ -203,9 +203,8 @@ def _asked(does: Callable[..., Any], *args: Any) -> Layout:
 def _by_mode(f: Callable[..., pycute.Layout], layout: pycute.Layout, tiles: tuple[Any, ...]) -> pycute.Layout:
     """f of each mode and its tile; modes past the last tile stay."""
     if len(tiles) > len(require_layout(f.__name__, layout)):
-        raise Refusal(
-            f"{len(tiles)} tiles for {layout}", f"{len(layout)} at most", "give one for each mode, None for none"
-        )
+        what = f"{len(tiles)} tiles for {layout}"
+        raise Refusal(what, f"{len(layout)} at most", "give one for each mode, None for none")
     made: pycute.Layout = pycute.by_mode(f, layout, tiles, keep_rest=True)
     return made
 
@@ -283,11 +282,9 @@ def logical_divide(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
     require_layout("logical_divide", layoutA)
     tile = _as_layout(layoutB)
     found = plain_modes.logical_divide(layoutA.shape, layoutA.stride, tile.shape, tile.stride, -1)
-    return (
-        composition(layoutA, make_layout(tile, complement(tile, size(layoutA))))
-        if found is None
-        else Layout.made(*found)
-    )
+    if found is not None:
+        return Layout.made(*found)
+    return composition(layoutA, make_layout(tile, complement(tile, size(layoutA))))
 
 
 def logical_product(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:

@@ -1,5 +1,4 @@
-"""Layouts that are linear over bits, as Triton has them, or over digits of any extents; the bridge to layouts of shape
-and stride."""
+"""Layouts that are linear over bits, as Triton's, or over digits of any extents; the bridge to shapes and strides."""
 
 from .bridge import affine, layout_of, linear
 from .linear_layout import LinearLayout

@@ -78,10 +78,8 @@ def checked(f: Callable[P, R]) -> Callable[P, R]:
       fix       give its value
     """
     parameters = [*inspect.signature(f).parameters.values()]
-    kinds = [
-        (p.name, KINDS.get(str(p.annotation).removesuffix(" | None")), str(p.annotation).endswith("None"))
-        for p in parameters
-    ]
+    annotations = {p.name: str(p.annotation) for p in parameters}
+    kinds = [(d, KINDS.get(said.removesuffix(" | None")), said.endswith("None")) for d, said in annotations.items()]
     by_name = {name: (kind, empty) for name, kind, empty in kinds}
     call: Callable[..., R] = f
 

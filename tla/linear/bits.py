@@ -1,5 +1,4 @@
-"""Linear algebra over bits: a matrix is a list of columns, a column an integer whose bits are its rows;
-adding is xor."""
+"""Linear algebra over bits: a matrix is a list of columns, a column an integer whose bits are its rows; xor adds."""
 
 from __future__ import annotations
 
@@ -15,9 +14,8 @@ class Echelon:
     """
 
     def __init__(self, columns: Iterable[int] = ()) -> None:
-        self._rows: dict[
-            int, tuple[int, int]
-        ] = {}  # highest bit -> the reduced column, and the mask of the columns in it
+        # highest bit -> the reduced column, and the mask of the columns in it
+        self._rows: dict[int, tuple[int, int]] = {}
         self.count = 0
         #: Indices of the columns that are sums of those before them.
         self.free: list[int] = []
@@ -45,10 +43,8 @@ class Echelon:
         if not left:
             self.free.append(self.count - 1)
             return False
-        self._rows[left.bit_length() - 1] = (
-            left,
-            mask,
-        )  # free of the highest bits of the rows before it: one pass reduces, in this order
+        # free of the highest bits of the rows before it: one pass reduces, in this order
+        self._rows[left.bit_length() - 1] = (left, mask)
         return True
 
     def solve(self, target: int) -> int | None:

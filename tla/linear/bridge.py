@@ -93,8 +93,7 @@ def affine(
 
 
 def named_inputs(where: str, counts: Sequence[int], in_dims: Sequence[str] | None) -> list[tuple[str, int]]:
-    """The name and the number of bits of each input, dim0, dim1, ... by default: an input for each mode, or
-    one for all."""
+    """The name and the number of bits of each input, dim0, dim1, ... by default: one for each mode, or one for all."""
     names = [f"dim{k}" for k in range(len(counts))] if in_dims is None else list(in_dims)
     checked_names("input", names, where)
     counts = [sum(counts)] if len(names) == 1 else counts
@@ -107,14 +106,12 @@ def named_inputs(where: str, counts: Sequence[int], in_dims: Sequence[str] | Non
 def _bits_of(layout: AnyLayout, extent: IntLike) -> int:
     n = known(extent)
     if n is None:
-        raise Unproven(
-            f"linear({shown(layout)}): the extent {extent}", "sizes that are known", "give its symbols values first"
-        )
+        what = f"linear({shown(layout)}): the extent {extent}"
+        raise Unproven(what, "sizes that are known", "give its symbols values first")
     if not bits.is_power_of_two(n):
         what = f"linear({shown(layout)}): the extent {n}"
-        raise DivisibilityError(
-            what, "powers of two: only these are bits", f"pad it to {1 << n.bit_length()}" if n else "use 1"
-        )
+        expected = "powers of two: only these are bits"
+        raise DivisibilityError(what, expected, f"pad it to {1 << n.bit_length()}" if n else "use 1")
     return bits.log2(n)
 
 
@@ -143,11 +140,8 @@ def _columns(layout: Layout) -> list[int]:
         d = _known(layout, stride)
         for k in range(_bits_of(layout, extent)):
             if d < 0:
-                raise RangeError(
-                    f"linear({shown(layout)}): the stride {d}",
-                    "strides of 0 or more",
-                    "reverse the mode: use its positive stride",
-                )
+                what = f"linear({shown(layout)}): the stride {d}"
+                raise RangeError(what, "strides of 0 or more", "reverse the mode: use its positive stride")
             images.append(d << k)
     if any(v.bit_length() > MAX_BITS for v in images):
         raise RangeError(f"linear({shown(layout)})", f"offsets of at most {MAX_BITS} bits", "use smaller strides")
@@ -161,11 +155,8 @@ def _not_linear(layout: AnyLayout, zero: int, i: int, j: int, a: int, b: int, bo
     x, y = 1 << i, 1 << j
     what = f"{shown(layout)} is not linear over bits: indices {x}, {y} and {x + y} go to {a}, {b} and {both}"
     start = f" ^ {zero}" if zero else ""
-    return RangeError(
-        what,
-        f"{a} ^ {b}{start}, which is {a ^ b ^ zero}",
-        "use strides whose multiples share no bit, such as powers of two",
-    )
+    expected = f"{a} ^ {b}{start}, which is {a ^ b ^ zero}"
+    return RangeError(what, expected, "use strides whose multiples share no bit, such as powers of two")
 
 
 def _added(offset: int, inner: Affine) -> Affine | None:
@@ -177,11 +168,10 @@ def _added(offset: int, inner: Affine) -> Affine | None:
     start = offset + constant
     if not _disjoint([constant, *columns]) or start < 0:
         return None
-    pairs = (
-        (start + a) ^ (start + b) ^ start == start + a + b
-        for a, b in itertools.combinations([c for c in columns if c], 2)
-    )
-    return (start, [(start + c) ^ start for c in columns]) if all(pairs) else None
+    pairs = itertools.combinations([c for c in columns if c], 2)
+    if not all((start + a) ^ (start + b) ^ start == start + a + b for a, b in pairs):
+        return None
+    return start, [(start + c) ^ start for c in columns]
 
 
 def _through(outer: Layout | Swizzle, inner: Affine) -> Affine | None:
@@ -223,13 +213,10 @@ def _evaluated(layout: AnyLayout) -> Affine:
         if both != start ^ columns[i] ^ columns[j]:
             raise _not_linear(layout, start, i, j, start ^ columns[i], start ^ columns[j], both)
     if count > MAX_EVALUATED:
-        what = (
-            f"linear({shown(layout)}): 2^{count} offsets, of which no pair of bits shows that it is not linear, and "
-            "nothing that it is"
-        )
-        raise Unproven(
-            what, f"at most 2^{MAX_EVALUATED}, or parts that are linear", "use strides that are powers of two"
-        )
+        unknown = "of which no pair of bits shows that it is not linear, and nothing that it is"
+        what = f"linear({shown(layout)}): 2^{count} offsets, {unknown}"
+        expected = f"at most 2^{MAX_EVALUATED}, or parts that are linear"
+        raise Unproven(what, expected, "use strides that are powers of two")
     for x in range(1 << count):
         if _known(layout, layout(x)) != start ^ bits.apply(columns, x):
             what = f"{shown(layout)} is not linear over bits: index {x} goes to {layout(x)}"
@@ -303,8 +290,7 @@ def one_swizzle(columns: Sequence[int], rows: int) -> Swizzle | None:
 
 
 def _chain(columns: Sequence[int], counts: Sequence[int], rows: int) -> AnyLayout:
-    """Swizzles over a layout; where columns depend on each other, over a layout of an index that
-    other swizzles made."""
+    """Swizzles over a layout; where columns depend on each other, over a layout of an index that others made."""
     echelon = bits.Echelon(columns)
     if not echelon.free:
         swizzles, left = eliminated(columns, rows)

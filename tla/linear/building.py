@@ -1,5 +1,4 @@
-"""Linear layouts as they are built: from bases and columns, of one dimension, by the direct product, and from one of
-other names."""
+"""Linear layouts as they are built: from bases, columns, one dimension, by the direct product, from other names."""
 
 from __future__ import annotations
 
@@ -17,8 +16,7 @@ L = TypeVar("L", bound="Built")
 
 
 class Built(Bases):
-    """The ways to make a linear layout, of its parts or of another's bits; the class of the result is the one
-    that is asked."""
+    """The ways to make a linear layout, of its parts or of another's bits, in the class that is asked."""
 
     __slots__ = ()
 
@@ -51,36 +49,27 @@ class Built(Bases):
         {'dim0': 4}
         """
         if out_dim_sizes is None and not require_surjective:
-            raise RangeError(
-                "from_bases: sizes left open of a layout that need not be surjective",
-                "out_dim_sizes",
-                "give one for each output",
-            )
+            what = "from_bases: sizes left open of a layout that need not be surjective"
+            raise RangeError(what, "out_dim_sizes", "give one for each output")
         for names in (out_dim_names, () if out_dim_sizes is None else out_dim_sizes):
             if not isinstance(names, (list, tuple)):
-                raise LeafTypeError(
-                    f"from_bases: {shown(names)[:80]}", "a list of names, and one of sizes", "write ['dim0'], [64]"
-                )
+                what = f"from_bases: {shown(names)[:80]}"
+                raise LeafTypeError(what, "a list of names, and one of sizes", "write ['dim0'], [64]")
         checked_names("output", out_dim_names)
         ins = checked_ins(dict(pairs("bases", bases)).items(), out_dim_names)
         if out_dim_sizes is None:
             vectors = [v for _, vectors in ins for v in vectors]
-            out_dim_sizes = [
-                1 << max((v[k].bit_length() for v in vectors), default=0) for k in range(len(out_dim_names))
-            ]
+            count = len(out_dim_names)
+            out_dim_sizes = [1 << max((v[k].bit_length() for v in vectors), default=0) for k in range(count)]
         if len(out_dim_sizes) != len(out_dim_names):
-            raise RankError(
-                f"from_bases: {len(out_dim_sizes)} sizes for {len(out_dim_names)} outputs",
-                "one for each",
-                "give them all",
-            )
+            what = f"from_bases: {len(out_dim_sizes)} sizes for {len(out_dim_names)} outputs"
+            raise RankError(what, "one for each", "give them all")
         new = cls(dict(ins), dict(zip(out_dim_names, out_dim_sizes)))
         if require_surjective and not new.is_surjective():
             reached, size = bits.rank(new.columns), new.get_total_out_dim_size_log2()
             what = f"from_bases: it reaches 2^{reached} of the 2^{size} outputs"
-            raise RangeError(
-                what, "a layout that reaches all of them", "give smaller sizes, or require_surjective=False"
-            )
+            expected = "a layout that reaches all of them"
+            raise RangeError(what, expected, "give smaller sizes, or require_surjective=False")
         return new
 
     @classmethod
@@ -183,35 +172,25 @@ class Built(Bases):
     @staticmethod
     def _same_bits(where: str, given: int, has: int) -> None:
         if given != has:
-            raise RangeError(
-                f"{where}: sizes of 2^{given} in all", f"2^{has}, as many as it has", "give sizes whose product is that"
-            )
+            what = f"{where}: sizes of 2^{given} in all"
+            raise RangeError(what, f"2^{has}, as many as it has", "give sizes whose product is that")
 
     def flatten_ins(self: L) -> L:
         """All inputs as one, of the first one's name, the first lowest."""
-        return (
-            self.reshape_ins({self.get_in_dim_names()[0]: 1 << self.get_total_in_dim_size_log2()})
-            if self._ins
-            else self
-        )
+        size = 1 << self.get_total_in_dim_size_log2()
+        return self.reshape_ins({self.get_in_dim_names()[0]: size}) if self._ins else self
 
     def flatten_outs(self: L) -> L:
         """All outputs as one, of the first one's name, the first lowest."""
-        return (
-            self.reshape_outs({self.get_out_dim_names()[0]: 1 << self.get_total_out_dim_size_log2()})
-            if self._outs
-            else self
-        )
+        size = 1 << self.get_total_out_dim_size_log2()
+        return self.reshape_outs({self.get_out_dim_names()[0]: size}) if self._outs else self
 
     @checked
     def concat_ins(self: L, other: L) -> L:
         """Both layouts' inputs beside each other; the outputs of both are the same."""
         if self._outs != other._outs:
-            raise RankError(
-                "concat_ins of layouts of other outputs",
-                f"{self.out_dims}",
-                "use resize_out_dim and transpose_outs on one of them",
-            )
+            what = "concat_ins of layouts of other outputs"
+            raise RankError(what, f"{self.out_dims}", "use resize_out_dim and transpose_outs on one of them")
         checked_names("input", [*self.get_in_dim_names(), *other.get_in_dim_names()])
         return self._make((*self._ins, *other._ins), self._outs)
 
@@ -220,15 +199,11 @@ class Built(Bases):
         """Both layouts' outputs beside each other; the inputs of both are the same."""
         sizes = [[(name, len(v)) for name, v in layout._ins] for layout in (self, other)]
         if sizes[0] != sizes[1]:
-            raise RankError(
-                "concat_outs of layouts of other inputs",
-                f"{sizes[0]}",
-                "use resize_in_dim and transpose_ins on one of them",
-            )
+            what = "concat_outs of layouts of other inputs"
+            raise RankError(what, f"{sizes[0]}", "use resize_in_dim and transpose_ins on one of them")
         checked_names("output", [*self.get_out_dim_names(), *other.get_out_dim_names()])
-        ins = tuple(
-            (name, tuple((*v, *w) for v, w in zip(vs, ws))) for (name, vs), (_, ws) in zip(self._ins, other._ins)
-        )
+        both = zip(self._ins, other._ins)
+        ins = tuple((name, tuple((*v, *w) for v, w in zip(vs, ws))) for (name, vs), (_, ws) in both)
         return self._make(ins, (*self._outs, *other._outs))
 
     @checked
@@ -259,18 +234,14 @@ class Built(Bases):
     def remove_zero_bases_along_dim(self: L, name: str) -> L:
         """An input without the bits that go to 0."""
         self.get_in_dim_size(name)
-        return self._make(
-            tuple((d, tuple(v for v in vs if any(v)) if d == name else vs) for d, vs in self._ins), self._outs
-        )
+        ins = tuple((d, tuple(v for v in vs if any(v)) if d == name else vs) for d, vs in self._ins)
+        return self._make(ins, self._outs)
 
     @staticmethod
     def _same_names(where: str, what: str, mine: list[str], whose: str, theirs: list[str]) -> None:
         if {*mine} != {*theirs}:
-            raise RankError(
-                f"{where}: {what} {', '.join(mine) or 'none'}, and {whose} are {', '.join(theirs) or 'none'}",
-                "the same names",
-                "rename one",
-            )
+            own, other = (", ".join(names) or "none" for names in (mine, theirs))
+            raise RankError(f"{where}: {what} {own}, and {whose} are {other}", "the same names", "rename one")
 
 
 def unpack(x: int, outs: Outs) -> tuple[int, ...]:

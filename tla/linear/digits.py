@@ -1,5 +1,4 @@
-"""Digits of mixed radix: input digits with what they add to each digit of the outputs, cut, joined and brought
-to other radices."""
+"""Digits of mixed radix: input digits with what they add to each output digit, cut, joined, over other radices."""
 
 from __future__ import annotations
 
@@ -52,8 +51,7 @@ def wraps(digits: Iterable[Digit], k: int, radix: int) -> bool:
 def cut(
     digit: Digit, radices: Sequence[int], rooms: Mapping[int, int], fine: Callable[[Vector], Vector] = tuple
 ) -> list[Digit]:
-    """A digit cut where its multiples first wrap in one of the `rooms`, place in fine(step) -> radix; uncut
-    where that is uneven."""
+    """A digit cut where its multiples first wrap in one of `rooms`, place in fine(step) -> radix; uncut if uneven."""
     pieces, left = [], digit
     while left.extent > 1:
         step = fine(left.step)
@@ -72,11 +70,8 @@ def taken(name: str, size: int, left: list[Digit], radices: Sequence[int]) -> li
         d = left.pop()
         here = math.gcd(d.extent, size)
         if here < min(d.extent, size):
-            raise RangeError(
-                f"reshape_ins: {name} cuts a digit of {d.extent} at {size}",
-                "a cut that is even",
-                "give sizes that divide it",
-            )
+            what = f"reshape_ins: {name} cuts a digit of {d.extent} at {size}"
+            raise RangeError(what, "a cut that is even", "give sizes that divide it")
         digits.append(Digit(here, d.step))
         if here < d.extent:
             left.append(Digit(d.extent // here, d.times(here, radices)))
@@ -183,14 +178,10 @@ def digits_of_values(values: Sequence[Vector], radices: Sequence[int]) -> list[D
         low = Digit(count, values[1])
         if size % count or any(values[c] != low.times(c, radices) for c in range(count)):
             continue
-        sums = (
-            tuple((a + b) % m for a, b, m in zip(values[k - k % count], values[k % count], radices))
-            for k in range(size)
-        )
-        if (
-            all(x == v for x, v in zip(sums, values))
-            and (rest := digits_of_values(values[::count], radices)) is not None
-        ):
+        parts = ((values[k - k % count], values[k % count]) for k in range(size))
+        sums = (tuple((a + b) % m for a, b, m in zip(*both, radices)) for both in parts)
+        rest = digits_of_values(values[::count], radices) if all(x == v for x, v in zip(sums, values)) else None
+        if rest is not None:
             return [low, *rest]
     return None
 
@@ -236,34 +227,28 @@ def radices_of(name: str, x: object) -> Vector:
 
 def digits_of(name: str, given: object, outs: Sequence[tuple[str, Vector]]) -> list[Digit]:
     if not isinstance(given, (list, tuple)):
-        raise LeafTypeError(
-            f"RadixLayout: the digits of {name} are {shown(given)[:60]}", "pairs of extent and basis", "write [(4, 1)]"
-        )
+        what = f"RadixLayout: the digits of {name} are {shown(given)[:60]}"
+        raise LeafTypeError(what, "pairs of extent and basis", "write [(4, 1)]")
     return [_digit(name, pair, outs) for pair in given]
 
 
 def _digit(name: str, pair: object, outs: Sequence[tuple[str, Vector]]) -> Digit:
     if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-        raise LeafTypeError(
-            f"RadixLayout: a digit of {name} is {shown(pair)[:60]}", "a pair of extent and basis", "write (4, 1)"
-        )
+        what = f"RadixLayout: a digit of {name} is {shown(pair)[:60]}"
+        raise LeafTypeError(what, "a pair of extent and basis", "write (4, 1)")
     extent = integer(f"RadixLayout: an extent of {name}", pair[0])
     vector = pair[1] if isinstance(pair[1], (list, tuple)) else [pair[1]]
     if len(vector) != len(outs):
         what = f"RadixLayout: the basis {shown(pair[1])[:60]} of {name}"
-        raise RankError(
-            what, f"{len(outs)} integers, one for each of {', '.join(d for d, _ in outs)}", "give one for each output"
-        )
+        expected = f"{len(outs)} integers, one for each of {', '.join(d for d, _ in outs)}"
+        raise RankError(what, expected, "give one for each output")
     step: list[int] = []
     for x, (out, radices) in zip(vector, outs):
         value, size = integer(f"RadixLayout: a basis of {name}", x), math.prod(radices)
         if extent < 1 or value >= size:
-            what = (
-                f"RadixLayout: a digit of {name} has extent {extent} and goes to {value} of {out}, which has size "
-                f"{size}"
-            )
-            raise RangeError(
-                what, f"an extent of 1 or more, and 0 to {size - 1}", "take the basis modulo the size, or a larger one"
-            )
+            goes = f"goes to {value} of {out}, which has size {size}"
+            what = f"RadixLayout: a digit of {name} has extent {extent} and {goes}"
+            expected = f"an extent of 1 or more, and 0 to {size - 1}"
+            raise RangeError(what, expected, "take the basis modulo the size, or a larger one")
         step += split(value, radices)
     return Digit(extent, tuple(step))

@@ -50,8 +50,7 @@ def back_steps(digits: Sequence[Digit], radices: Sequence[int]) -> list[Vector] 
 
 
 def left_steps(digits: Sequence[Digit], radices: Sequence[int]) -> list[Vector] | None:
-    """For each radix of the outputs what it adds to the digits of the inputs, so that each is given back; None where
-    nothing does."""
+    """For each radix of the outputs what it adds to the inputs' digits, so that each is given back; None if nothing."""
     rows = [_left_row(digits, radices, j) for j in range(len(digits))]
     whole = [row for row in rows if row is not None]
     return [tuple(row[k] for row in whole) for k in range(len(radices))] if len(whole) == len(rows) else None

@@ -54,9 +54,8 @@ class LinearLayout(Built, Displayed):
         table = self.get_in_dim_names() if kind == "input" else self.get_out_dim_names()
         for name in names:
             if name not in table:
-                raise RankError(
-                    f"no {kind} is named {name!r:.40}", f"some of {', '.join(table) or 'none'}", "use names among these"
-                )
+                what = f"no {kind} is named {name!r:.40}"
+                raise RankError(what, f"some of {', '.join(table) or 'none'}", "use names among these")
         return {*names}
 
     @checked
@@ -85,10 +84,8 @@ class LinearLayout(Built, Displayed):
         dims = [dims] if isinstance(dims, str) else list(dims)
         if not self.is_trivial_over(dims):
             return None
-        return self.sublayout(
-            [d for d in self.get_in_dim_names() if d not in dims],
-            [d for d in self.get_out_dim_names() if d not in dims],
-        )
+        ins = [d for d in self.get_in_dim_names() if d not in dims]
+        return self.sublayout(ins, [d for d in self.get_out_dim_names() if d not in dims])
 
     def get_free_variable_masks(self) -> dict[str, int]:
         """name of an input -> the bits of it that are sums of bits before them: changing them changes no
@@ -128,9 +125,7 @@ class LinearLayout(Built, Displayed):
         The bits of the tile go to 0; with the tile's own they make this layout again. None where a bit of the tile is
         not a bit of this layout, or another bit changes what the tile covers.
         """
-        if not all(self.has_in_dim(d) for d in tile.get_in_dim_names()) or not all(
-            self.has_out_dim(d) for d in tile.get_out_dim_names()
-        ):
+        if not self._has_dims_of(tile):
             return None
         names = self.get_out_dim_names()
         covered = [0] * len(names)
@@ -158,24 +153,14 @@ class LinearLayout(Built, Displayed):
         >>> a.compose(LinearLayout({"x": [(2,), (1,)]}, {"y": 4})).bases
         {'i': ((2,), (1,))}
         """
-        self._same_names(
-            "compose", "outputs", self.get_out_dim_names(), "the inputs of the outer layout", outer.get_in_dim_names()
-        )
-        for name, size in self._outs:
-            if size > outer.get_in_dim_size(name):
-                what = (
-                    f"compose: {name} has size {size}, and the outer layout takes {outer.get_in_dim_size(name)} of it"
-                )
-                raise RangeError(
-                    what,
-                    f"an input of at least {size}",
-                    f"write compose(outer.resize_in_dim({name!r}, {size})): it ignores the rest",
-                )
         names = self.get_out_dim_names()
-        ins = tuple(
-            (name, tuple(tuple(outer.apply(dict(zip(names, v))).values()) for v in vectors))
-            for name, vectors in self._ins
-        )
+        self._same_names("compose", "outputs", names, "the inputs of the outer layout", outer.get_in_dim_names())
+        for name, size in self._outs:
+            if size > (takes := outer.get_in_dim_size(name)):
+                what = f"compose: {name} has size {size}, and the outer layout takes {takes} of it"
+                fix = f"write compose(outer.resize_in_dim({name!r}, {size})): it ignores the rest"
+                raise RangeError(what, f"an input of at least {size}", fix)
+        ins = tuple((d, tuple(tuple(outer.apply(dict(zip(names, v))).values()) for v in vs)) for d, vs in self._ins)
         return LinearLayout._make(ins, outer._outs)
 
     def invert(self) -> LinearLayout:
@@ -187,15 +172,13 @@ class LinearLayout(Built, Displayed):
         if not self.is_injective():
             a = bits.kernel(self.columns)[0]
             at = self._inputs_text(a)
-            raise InjectivityError(
-                f"invert: {at} goes where all zeros go", "no two inputs with one output", "use pseudoinvert()"
-            )
+            what = f"invert: {at} goes where all zeros go"
+            raise InjectivityError(what, "no two inputs with one output", "use pseudoinvert()")
         if not self.is_surjective():
             missing = unpack(bits.complement(self.columns, self.get_total_out_dim_size_log2())[0], self._outs)
             what = f"invert: nothing reaches ({', '.join(map(str, missing))})"
-            raise RangeError(
-                what, "a layout that reaches every output", "add bases that reach it, or make its outputs smaller"
-            )
+            expected = "a layout that reaches every output"
+            raise RangeError(what, expected, "add bases that reach it, or make its outputs smaller")
         return self.pseudoinvert()
 
     def _inputs_text(self, x: int) -> str:
@@ -232,29 +215,18 @@ class LinearLayout(Built, Displayed):
         self._same_names("invert_and_compose", "outputs", names, "those of the outer layout", outer.get_out_dim_names())
         outer_there = outer.transpose_outs(names)
         for name, size in self._outs:
-            if size > outer.get_out_dim_size(name):
-                what = (
-                    f"invert_and_compose: {name} has size {size}, and {outer.get_out_dim_size(name)} in the outer "
-                    "layout"
-                )
-                raise RangeError(
-                    what, f"an output of at least {size} there", f"write outer.resize_out_dim({name!r}, {size})"
-                )
-        both = [
-            d
-            for d in outer.get_in_dim_names()
-            if self.has_in_dim(d) and dict(self._ins)[d] == dict(outer_there._ins)[d]
-        ]
-        rest = self.sublayout([d for d in self.get_in_dim_names() if d not in both], names)
-        found = rest._least_squares(
-            "invert_and_compose", outer_there.sublayout([d for d in outer.get_in_dim_names() if d not in both], names)
-        )
-        ins = {d: dict(found._ins).get(d, ()) for d in self.get_in_dim_names()}
-        outs = {d: outer.get_in_dim_size(d) for d in outer.get_in_dim_names()}
-        full = {
-            d: [tuple(dict(zip(found.get_out_dim_names(), v)).get(o, 0) for o in outs) for v in vectors]
-            for d, vectors in ins.items()
-        }
+            if size > (takes := outer.get_out_dim_size(name)):
+                what = f"invert_and_compose: {name} has size {size}, and {takes} in the outer layout"
+                expected = f"an output of at least {size} there"
+                raise RangeError(what, expected, f"write outer.resize_out_dim({name!r}, {size})")
+        mine, theirs = dict(self._ins), dict(outer_there._ins)
+        both = [d for d in theirs if d in mine and mine[d] == theirs[d]]
+        rest = self.sublayout([d for d in mine if d not in both], names)
+        outer_rest = outer_there.sublayout([d for d in theirs if d not in both], names)
+        found = rest._least_squares("invert_and_compose", outer_rest)
+        ins = {d: dict(found._ins).get(d, ()) for d in mine}
+        outs, reached = {d: outer.get_in_dim_size(d) for d in theirs}, found.get_out_dim_names()
+        full = {d: [tuple(dict(zip(reached, v)).get(o, 0) for o in outs) for v in vs] for d, vs in ins.items()}
         for d in both:
             full[d] = [tuple(1 << k if o == d else 0 for o in outs) for k in range(len(dict(self._ins)[d]))]
         return LinearLayout(full, outs)
@@ -266,19 +238,15 @@ class LinearLayout(Built, Displayed):
         for v in (v for _, vectors in self._ins for v in vectors):
             found = matrix.solve(outer.pack(v))
             if found is None:
-                raise RangeError(
-                    f"{where}: nothing reaches ({', '.join(map(str, v))})",
-                    "a layout that reaches it",
-                    "add bases, or broadcast",
-                )
+                what = f"{where}: nothing reaches ({', '.join(map(str, v))})"
+                raise RangeError(what, "a layout that reaches it", "add bases, or broadcast")
             columns.append(found)
         outs = tuple((name, 1 << len(vectors)) for name, vectors in outer._ins)
         return LinearLayout._of_columns([(name, len(vectors)) for name, vectors in self._ins], outs, columns)
 
     @checked
     def divide_left(self, divisor: LinearLayout) -> LinearLayout | None:
-        """C with divisor * C == self: what is outside of `divisor`. None if there is none. Names all stay, some
-        of size 1."""
+        """C with divisor * C == self: what is outside of `divisor`; else None. Names all stay, some of size 1."""
         return self._divided(divisor, left=True)
 
     @checked
@@ -292,12 +260,13 @@ class LinearLayout(Built, Displayed):
         """
         return self._divided(divisor, left=False)
 
+    def _has_dims_of(self, other: LinearLayout) -> bool:
+        return {*dict(other._ins)} <= {*dict(self._ins)} and {*dict(other._outs)} <= {*dict(self._outs)}
+
     def _divided(self, divisor: LinearLayout, left: bool) -> LinearLayout | None:
         """The other factor, where this layout is the product of it and the divisor; None where it is not."""
         theirs = dict(divisor._outs)
-        if not all(self.has_out_dim(d) for d in theirs) or not all(
-            self.has_in_dim(d) for d in divisor.get_in_dim_names()
-        ):
+        if not self._has_dims_of(divisor):
             return None
         outs = {d: size // theirs.get(d, 1) for d, size in self._outs}
         ins = {}
@@ -326,19 +295,16 @@ class LinearLayout(Built, Displayed):
 
     @checked
     def get_distributed_view(self, use_hw_view: bool) -> str:
-        """Who holds each element, as Triton prints it; with use_hw_view the elements that each lane of
-        each warp holds."""
+        """Who holds each element, as Triton prints it; with use_hw_view the elements that each warp's lanes hold."""
         return views.distributed(self, use_hw_view)
 
     @checked
     def get_shared_view(self, use_hw_view: bool) -> str:
-        """The offset of each element in shared memory, as Triton prints it; with use_hw_view the element
-        at each offset."""
+        """The offset of each element in shared memory, as Triton prints it; with use_hw_view each offset's element."""
         return views.shared(self, use_hw_view)
 
 
 def _identity(sizes: Mapping[str, int]) -> LinearLayout:
     """The layout of these names from each to itself."""
-    return math.prod(
-        (LinearLayout.identity_1d(size, name, name) for name, size in sizes.items()), start=LinearLayout.empty()
-    )
+    parts = (LinearLayout.identity_1d(size, name, name) for name, size in sizes.items())
+    return math.prod(parts, start=LinearLayout.empty())

@@ -97,11 +97,8 @@ class RadixLayout(Value, Displayed):
             checked_names(kind, names, "RadixLayout")
             for name in names:
                 if not (name.isascii() and name.isidentifier()):
-                    raise LeafTypeError(
-                        f"RadixLayout: the {kind} {name!r:.40}",
-                        "a name of letters, digits and underscores",
-                        "rename it",
-                    )
+                    what = f"RadixLayout: the {kind} {name!r:.40}"
+                    raise LeafTypeError(what, "a name of letters, digits and underscores", "rename it")
         made = _made(ins, outs)
         put(self, "ins", made.ins)
         put(self, "outs", made.outs)
@@ -162,9 +159,8 @@ class RadixLayout(Value, Displayed):
                 "0" if single else vector_text([0] * len(self.outs))
             ]
             ins.append(f"{name}={listed([str(n) for n, _ in digits] or ['1'])}:{listed(strides)}")
-        return (
-            f"{', '.join(ins)} -> {', '.join(f'{name}={radix_text(radices)}' for name, radices in self.outs)}".strip()
-        )
+        outs = ", ".join(f"{name}={radix_text(radices)}" for name, radices in self.outs)
+        return f"{', '.join(ins)} -> {outs}".strip()
 
     def __repr__(self) -> str:
         return f"radix({str(self)!r})"
@@ -181,11 +177,8 @@ class RadixLayout(Value, Displayed):
         """
         if {*inputs} != {*self.in_sizes}:
             has = ", ".join(self.in_sizes) or "none"
-            raise RankError(
-                f"apply to inputs {', '.join(map(str, inputs)) or 'none'}",
-                f"one value for each of {has}",
-                "give them all",
-            )
+            what = f"apply to inputs {', '.join(map(str, inputs)) or 'none'}"
+            raise RankError(what, f"one value for each of {has}", "give them all")
         values: list[Any] = []
         for name, digits in self.ins:
             left = input_value(name, inputs[name])
@@ -285,9 +278,8 @@ class RadixLayout(Value, Displayed):
             return fine_digits(step)
 
         radices = (*here[:at], *new, *here[at + count :])
-        return _made(
-            [(name, [Digit(d.extent, changed(d.step)) for d in digits]) for name, digits in ins], [("", radices)]
-        )
+        regrouped = [(name, [Digit(d.extent, changed(d.step)) for d in digits]) for name, digits in ins]
+        return _made(regrouped, [("", radices)])
 
     @checked
     def reshape_ins(self, dims: Mapping[str, int]) -> RadixLayout:
@@ -322,14 +314,10 @@ class RadixLayout(Value, Displayed):
         has, wide = self.out_sizes[name], int(self.out_sizes[name] > 1)
         most = sum((d.extent - 1) * x for _, of in plain for d in of for x in d.step[k : k + wide])
         if most >= min(integer("resize_out: the size", size), has):
-            fix = (
-                f"give a size of at least {most + 1}"
-                if most < has
-                else "leave it as it is: its values begin again at its size"
-            )
-            raise RangeError(
-                f"resize_out of {name} to {size}: its values add up to {most}", f"sums below {min(size, has)}", fix
-            )
+            again = "leave it as it is: its values begin again at its size"
+            fix = f"give a size of at least {most + 1}" if most < has else again
+            what = f"resize_out of {name} to {size}: its values add up to {most}"
+            raise RangeError(what, f"sums below {min(size, has)}", fix)
         new = radices_of(name, size)
 
         def resized(step: Vector) -> Vector:
@@ -339,12 +327,10 @@ class RadixLayout(Value, Displayed):
         return _made(ins, [(d, new if d == name else m) for d, m in self.outs])
 
     def _plain(self, name: str) -> tuple[list[tuple[str, list[Digit]]], int]:
-        """The digits where this output adds as one number, cut where they reach its size, and the place
-        of its radix."""
+        """The digits where this output adds as one number, cut where they reach its size, and its radix's place."""
         if name not in self.out_dims:
-            raise RankError(
-                f"no output is named {name!r:.40}", f"one of {', '.join(self.out_dims)}", "give one of these names"
-            )
+            what = f"no output is named {name!r:.40}"
+            raise RankError(what, f"one of {', '.join(self.out_dims)}", "give one of these names")
         plain = self.reshape_outs({d: self.out_sizes[d] if d == name else m for d, m in self.outs})
         k = sum(len(m) for _, m in itertools.takewhile(lambda pair: pair[0] != name, plain.outs))
         rooms = dict.fromkeys(range(k, k + len(plain.out_dims[name])), self.out_sizes[name])
@@ -378,9 +364,8 @@ class RadixLayout(Value, Displayed):
         mine, theirs = self.out_dims, other.out_dims
         outs = {name: (*mine.get(name, ()), *theirs.get(name, ())) for name in merged(list(mine), list(theirs))}
         inner, outer = _spread(self, outs, {}), _spread(other, outs, {name: len(of) for name, of in mine.items()})
-        return _made(
-            [(name, inner.get(name, []) + outer.get(name, [])) for name in merged([*inner], [*outer])], [*outs.items()]
-        )
+        ins = [(name, inner.get(name, []) + outer.get(name, [])) for name in merged([*inner], [*outer])]
+        return _made(ins, [*outs.items()])
 
     @checked
     def compose(self, outer: RadixLayout) -> RadixLayout:
@@ -398,10 +383,8 @@ class RadixLayout(Value, Displayed):
         lane=4:1 -> place=12
         """
         if {*self.out_dims} != {*outer.in_sizes}:
-            what = (
-                f"compose: outputs {', '.join(self.out_dims)}, and the inputs of the outer layout are "
-                f"{', '.join(outer.in_sizes)}"
-            )
+            mine, theirs = (", ".join(names) for names in (self.out_dims, outer.in_sizes))
+            what = f"compose: outputs {mine}, and the inputs of the outer layout are {theirs}"
             raise RankError(what, "the same names", "rename one")
         for name, size in self.out_sizes.items():
             if size != outer.in_sizes[name]:
@@ -417,9 +400,8 @@ class RadixLayout(Value, Displayed):
         found = composed(inner.ins, inner.radices, below, outer.radices)
         if found is None:
             what = f"compose of {self} and {outer}: digits wrap that the outer layout does not repeat"
-            raise RangeError(
-                what, "digits that stay below the extents of the outer layout", "keep both: apply one after the other"
-            )
+            expected = "digits that stay below the extents of the outer layout"
+            raise RangeError(what, expected, "keep both: apply one after the other")
         return _made(found, outer.outs)
 
     def is_surjective(self) -> bool:
@@ -447,11 +429,8 @@ class RadixLayout(Value, Displayed):
         """The outputs of all inputs, each as one integer."""
         total = math.prod(self.in_sizes.values())
         if total > MAX_COUNTED:
-            raise RangeError(
-                f"the outputs of {self}: {total} inputs",
-                f"{MAX_COUNTED} at most, or whole turns",
-                "look at a part of it",
-            )
+            what = f"the outputs of {self}: {total} inputs"
+            raise RangeError(what, f"{MAX_COUNTED} at most, or whole turns", "look at a part of it")
         flat = self.reshape_ins({"index": total}).reshape_outs({"offset": self.radices})
         return [flat.apply({"index": x})["offset"] for x in range(total)]
 
@@ -478,9 +457,8 @@ class RadixLayout(Value, Displayed):
         """
         has, wants = math.prod(self.in_sizes.values()), math.prod(self.radices)
         if has > wants:
-            raise InjectivityError(
-                f"invert of {self}: {has} inputs, {wants} outputs", "no two with one output", "use right_inverse()"
-            )
+            what = f"invert of {self}: {has} inputs, {wants} outputs"
+            raise InjectivityError(what, "no two with one output", "use right_inverse()")
         if has < wants:
             raise RangeError(f"invert of {self}: {has} inputs, {wants} outputs", "as many", "use left_inverse()")
         return self.right_inverse()  # of as many inputs as outputs, and each output is reached
@@ -507,16 +485,14 @@ class RadixLayout(Value, Displayed):
         >>> print(RadixLayout({"i": [(4, 2)]}, {"o": 8}).left_inverse())
         o=(2,4):(0,1) -> i=4
         """
-        for found in reversed(
-            self._groupings()
-        ):  # a digit that stays below its radix has a way back only where it is cut off
+        # a digit that stays below its radix has a way back only where it is cut off
+        for found in reversed(self._groupings()):
             if (steps := left_steps(found.digits, found.radices)) is not None:
                 return found._back(steps)
         if math.prod(self.in_sizes.values()) == math.prod(self.radices):
             return self.right_inverse()
-        raise self._no_way(
-            "left_inverse", "a layout of which no two inputs share an output, whose digits begin where others end"
-        )
+        expected = "a layout of which no two inputs share an output, whose digits begin where others end"
+        raise self._no_way("left_inverse", expected)
 
     def _no_way(self, where: str, expected: str) -> RangeError:
         """The error of a layout without an inverse that is linear over digits."""
@@ -529,16 +505,14 @@ class RadixLayout(Value, Displayed):
         return RangeError(what, expected, "keep a table of its values")
 
     def _back(self, steps: Sequence[Vector]) -> RadixLayout:
-        """The layout from outputs to inputs of which each radix is a digit with this step, one integer for each digit
-        of the inputs."""
+        """The layout from outputs to inputs of which each radix is a digit with this step, one per input digit."""
         digits = iter([Digit(m, step) for m, step in zip(self.radices, steps)])
         ins = [(name, [next(digits) for _ in radices]) for name, radices in self.outs]
         return _made(ins, [(name, tuple(d.extent for d in of)) for name, of in self.ins])
 
 
 def _spread(of: RadixLayout, outs: Mapping[str, Vector], behind: Mapping[str, int]) -> dict[str, list[Digit]]:
-    """The digits of a factor of a product by inputs, over all outputs of the product, behind so many
-    radices of each."""
+    """The digits of a factor of a product by inputs, over all outputs of the product, behind so many radices each."""
 
     def wide(step: Vector) -> Vector:
         it = iter(step)
@@ -555,6 +529,5 @@ def _spread(of: RadixLayout, outs: Mapping[str, Vector], behind: Mapping[str, in
 def _made(ins: Iterable[tuple[str, Sequence[Digit]]], outs: Sequence[tuple[str, Vector]]) -> RadixLayout:
     """The layout of parts that are proved to fit, in its shortest form."""
     radices = [m for _, of in outs for m in of]
-    return new_value(
-        RadixLayout, ins=tuple((name, shortest(digits, radices)) for name, digits in ins), outs=tuple(outs)
-    )
+    digits_of = tuple((name, shortest(digits, radices)) for name, digits in ins)
+    return new_value(RadixLayout, ins=digits_of, outs=tuple(outs))

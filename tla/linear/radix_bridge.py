@@ -67,9 +67,8 @@ def radix(
         found = _named(_of_layout(layout), layout, in_dims)
         if out_dims is not None:
             size = math.prod(math.prod(radices_of(name, m)) for name, m in out_dims.items())
-            return (found if size == math.prod(found.radices) else found.resize_out("offset", size)).reshape_outs(
-                out_dims
-            )
+            found = found if size == math.prod(found.radices) else found.resize_out("offset", size)
+            return found.reshape_outs(out_dims)
     else:
         raise LeafTypeError(f"radix of a {type(layout).__name__}", "a layout, or the text of one", layout_fix(layout))
     return found if out_dims is None else found.reshape_outs(out_dims)
@@ -83,9 +82,8 @@ def _named(found: RadixLayout, layout: AnyLayout, in_dims: Sequence[str] | None)
     if len(names) == 1:
         sizes = [math.prod(sizes)]
     if len(names) != len(sizes):
-        raise RankError(
-            f"radix of {shown(layout)}: {len(names)} names", f"{len(sizes)}, one for each mode, or 1", "name each mode"
-        )
+        what = f"radix of {shown(layout)}: {len(names)} names"
+        raise RankError(what, f"{len(sizes)}, one for each mode, or 1", "name each mode")
     return found.reshape_ins(dict(zip(names, sizes)))
 
 
@@ -94,9 +92,8 @@ def _known(layout: AnyLayout, x: object) -> int:
     if n is None:
         raise Unproven(f"radix of {shown(layout)}: {shown(x)}", "known integers", "give its symbols values first")
     if n < 0:
-        raise RangeError(
-            f"radix of {shown(layout)}: {n}", "integers of 0 or more", "reverse the mode: use its positive stride"
-        )
+        what = f"radix of {shown(layout)}: {n}"
+        raise RangeError(what, "integers of 0 or more", "reverse the mode: use its positive stride")
     return n
 
 
@@ -110,9 +107,8 @@ def _of_layout(layout: AnyLayout) -> RadixLayout:
         digits = [(n, [step.get(name, 0) % size for name, size in sizes.items()]) for n, step in zip(extents, steps)]
         return RadixLayout({"index": digits}, sizes)
     if not isinstance(layout, ComposedLayout) or not is_int(layout.offset) or known(layout.offset) != 0:
-        raise RangeError(
-            f"radix of {shown(layout)}: it does not begin at 0", "an offset of 0", "add the offset to what it gives"
-        )
+        what = f"radix of {shown(layout)}: it does not begin at 0"
+        raise RangeError(what, "an offset of 0", "add the offset to what it gives")
     inner = _of_layout(layout.inner)
     if isinstance(layout.outer, Swizzle):
         return _swizzled(inner, layout.outer)
@@ -217,11 +213,8 @@ def as_linear(layout: RadixLayout) -> LinearLayout:
     sizes = {**layout.in_sizes, **layout.out_sizes}
     for name, size in sizes.items():
         if not bits.is_power_of_two(size):
-            raise RangeError(
-                f"linear({layout}): {name} has size {size}",
-                "powers of two: only these are bits",
-                "keep the RadixLayout",
-            )
+            what = f"linear({layout}): {name} has size {size}"
+            raise RangeError(what, "powers of two: only these are bits", "keep the RadixLayout")
     over_bits = layout.reshape_outs({name: (2,) * bits.log2(size) for name, size in layout.out_sizes.items()})
     ins = {name: [v for n, v in of for v in _doubled(n, v)] for name, of in over_bits.bases.items()}
     return LinearLayout(ins, layout.out_sizes)
@@ -239,9 +232,8 @@ def as_layout(layout: RadixLayout) -> AnyLayout:
     Sw<1,0,2> o _0 o (_2,(_4,_3)):(_4,(_1,_8))
     """
     if len(layout.outs) != 1:
-        raise RankError(
-            f"layout_of({layout}): {len(layout.outs)} outputs", "one, the offset", "write reshape_outs({'offset': ...})"
-        )
+        what = f"layout_of({layout}): {len(layout.outs)} outputs"
+        raise RankError(what, "one, the offset", "write reshape_outs({'offset': ...})")
     if (found := _plain(layout)) is not None:
         return found
     (_, radices), *_ = layout.outs
@@ -250,11 +242,8 @@ def as_layout(layout: RadixLayout) -> AnyLayout:
         if (found := _plain(_changed(layout, swizzle, count))) is not None:
             swizzled: AnyLayout = ComposedLayout(swizzle, _0, found)
             return swizzled
-    raise RangeError(
-        f"layout_of({layout})",
-        "one swizzle over a layout of shape and stride",
-        "keep the RadixLayout, or as_linear of it",
-    )
+    what = f"layout_of({layout})"
+    raise RangeError(what, "one swizzle over a layout of shape and stride", "keep the RadixLayout, or as_linear of it")
 
 
 def swizzles(rows: int) -> Iterator[Swizzle]:

@@ -116,8 +116,7 @@ class Bases(Value):
 
     @property
     def columns(self) -> tuple[int, ...]:
-        """The matrix over bits: a column for each input bit, in order; the bits of the first output are
-        lowest in it."""
+        """The matrix over bits: a column for each input bit, in order; the first output's bits are lowest in it."""
         if self._columns is None:
             columns = tuple(self.pack(vector) for _, vectors in self._ins for vector in vectors)
             put(self, "_columns", columns)
@@ -125,14 +124,12 @@ class Bases(Value):
 
     def pack(self, coordinate: Iterable[int]) -> int:
         """One value of each output as one integer, the first output's bits lowest."""
-        values = (
-            [x if type(x) is int else value_of(x) for x in coordinate] if isinstance(coordinate, (list, tuple)) else []
-        )
+        given = coordinate if isinstance(coordinate, (list, tuple)) else ()
+        values = [x if type(x) is int else value_of(x) for x in given]
         total = shift = 0
         if len(values) != len(self._outs) or None in values:
-            raise RankError(
-                f"pack of {shown(coordinate)[:80]}", f"{len(self._outs)} integers, one for each output", "give them all"
-            )
+            what = f"pack of {shown(coordinate)[:80]}"
+            raise RankError(what, f"{len(self._outs)} integers, one for each output", "give them all")
         for value, (_, size) in zip(values, self._outs):
             total |= (value or 0) << shift
             shift += bits.log2(size)
@@ -159,11 +156,8 @@ class Bases(Value):
         """
         if {*inputs} != {*self.get_in_dim_names()}:
             have = f"{', '.join(self.get_in_dim_names()) or 'none'}"
-            raise RankError(
-                f"apply to inputs {', '.join(map(str, inputs)) or 'none'}",
-                f"one value for each of {have}",
-                f"write apply({dict.fromkeys(self.get_in_dim_names(), 0)})",
-            )
+            what, expected = f"apply to inputs {', '.join(map(str, inputs)) or 'none'}", f"one value for each of {have}"
+            raise RankError(what, expected, f"write apply({dict.fromkeys(self.get_in_dim_names(), 0)})")
         totals: list[Any] = [0] * len(self._outs)
         most = max((size for _, size in self._outs), default=1) - 1
         for name, vectors in self._ins:
@@ -171,10 +165,9 @@ class Bases(Value):
             require_held(f"outputs of {', '.join(self.get_out_dim_names())}", x, 0, most)
             for k, vector in enumerate(vectors):
                 bit = computed(operator.and_, computed(operator.rshift, x, k), 1)
-                totals = [
-                    computed(operator.xor, total, computed(operator.mul, bit, v)) if v else total
-                    for total, v in zip(totals, vector)
-                ]
+                for i, v in enumerate(vector):
+                    if v:
+                        totals[i] = computed(operator.xor, totals[i], computed(operator.mul, bit, v))
         return dict(zip(self.get_out_dim_names(), totals))
 
     def __eq__(self, other: object) -> bool:
@@ -195,9 +188,8 @@ class Bases(Value):
     def __str__(self) -> str:
         lines = []
         for name, vectors in self._ins:
-            rows = [f"{name}={1 << k} -> ({', '.join(map(str, v))})" for k, v in enumerate(vectors)] or [
-                f"{name} is a size 1 dimension"
-            ]
+            rows = [f"{name}={1 << k} -> ({', '.join(map(str, v))})" for k, v in enumerate(vectors)]
+            rows = rows or [f"{name} is a size 1 dimension"]
             lines += [f" - {rows[0]}", *(f"   {row}" for row in rows[1:])]
         if not self._ins:
             return "(empty layout)"
@@ -214,9 +206,8 @@ def input_value(name: str, x: object) -> int | npt.NDArray[Any]:
 
 def _named(kind: str, table: Mapping[str, Any], name: str) -> Any:
     if name not in table:
-        raise RankError(
-            f"no {kind} is named {name!r:.40}", f"one of {', '.join(table) or 'none'}", "give one of these names"
-        )
+        what = f"no {kind} is named {name!r:.40}"
+        raise RankError(what, f"one of {', '.join(table) or 'none'}", "give one of these names")
     return table[name]
 
 
@@ -251,17 +242,14 @@ def checked_names(kind: str, names: Sequence[Any], where: str = "LinearLayout") 
 def pairs(what: str, x: Any, where: str = "LinearLayout") -> list[tuple[Any, Any]]:
     """A dict, or a list of pairs, as pairs."""
     found = [*x.items()] if isinstance(x, Mapping) else x
-    if not isinstance(found, (list, tuple)) or not all(
-        isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in found
-    ):
-        raise LeafTypeError(
-            f"{where}: {what} {shown(x)}", "a dict, or a list of pairs", "write {'lane': [(1,)]}, and {'dim0': 2}"
-        )
+    is_list = isinstance(found, (list, tuple))
+    if not is_list or not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in found):
+        expected = "a dict, or a list of pairs"
+        raise LeafTypeError(f"{where}: {what} {shown(x)}", expected, "write {'lane': [(1,)]}, and {'dim0': 2}")
     for name, _ in found:
         if not isinstance(name, str):
-            raise LeafTypeError(
-                f"{where}: {what}: the name {shown(name)}", "a name, as text", "write 'register', or 'dim0'"
-            )
+            expected = "a name, as text"
+            raise LeafTypeError(f"{where}: {what}: the name {shown(name)}", expected, "write 'register', or 'dim0'")
     return [(name, value) for name, value in found]
 
 
@@ -269,9 +257,8 @@ def checked_outs(pairs: Iterable[Any]) -> Outs:
     outs = tuple((name, power_of_two(f"LinearLayout: the size of {name}", size)) for name, size in pairs)
     checked_names("output", [name for name, _ in outs])
     if sum(bits.log2(size) for _, size in outs) > MAX_BITS:
-        raise RangeError(
-            "LinearLayout: outputs of more bits than integers have", f"{MAX_BITS} bits in all", "use smaller sizes"
-        )
+        what = "LinearLayout: outputs of more bits than integers have"
+        raise RangeError(what, f"{MAX_BITS} bits in all", "use smaller sizes")
     return outs
 
 
@@ -284,15 +271,11 @@ def checked_ins(pairs: Iterable[Any], names: Sequence[str]) -> Ins:
         for v in vectors:
             if not isinstance(v, (list, tuple)) or len(v) != len(names):
                 what = f"LinearLayout: the basis {shown(v)} of {name}"
-                raise RankError(
-                    what,
-                    f"{len(names)} integers, one for each of {', '.join(names) or 'no outputs'}",
-                    "give one for each output",
-                )
+                expected = f"{len(names)} integers, one for each of {', '.join(names) or 'no outputs'}"
+                raise RankError(what, expected, "give one for each output")
         ins.append((name, tuple(tuple(integer(f"LinearLayout: a basis of {name}", x) for x in v) for v in vectors)))
     checked_names("input", [name for name, _ in ins])
     if sum(len(vectors) for _, vectors in ins) > MAX_BITS:
-        raise RangeError(
-            "LinearLayout: inputs of more bits than integers have", f"{MAX_BITS} bits in all", "use fewer bases"
-        )
+        what = "LinearLayout: inputs of more bits than integers have"
+        raise RangeError(what, f"{MAX_BITS} bits in all", "use fewer bases")
     return tuple(ins)

@@ -24,20 +24,17 @@ def distributed(layout: Bases, use_hw_view: bool) -> str:
     """The view of a layout of registers, lanes, warps and blocks."""
     registers, lanes, warps, blocks = _sizes(layout, ("register", "lane", "warp", "block"))
     several = blocks > 1
+    names = ("block", "warp", "lane", "register")
     points = itertools.product(range(blocks), range(warps), range(lanes), range(registers))
-    at = {
-        p: tuple(layout.apply(_inputs(layout, dict(zip(("block", "warp", "lane", "register"), p)))).values())
-        for p in points
-    }
+    at = {p: tuple(layout.apply(_inputs(layout, dict(zip(names, p)))).values()) for p in points}
     if use_hw_view:
         lines = []
         for block in range(blocks):
             lines += [f"Block{block}:"] if several else []
             for warp in range(warps):
                 lines.append(f"Warp{warp}:")
-                lines += [
-                    ", ".join(vector_text(at[block, warp, lane, r]) for lane in range(lanes)) for r in range(registers)
-                ]
+                for r in range(registers):
+                    lines.append(", ".join(vector_text(at[block, warp, lane, r]) for lane in range(lanes)))
         return "\n".join(lines) + "\n"
     width = len(str(lanes * warps - 1))
     held: dict[tuple[int, ...], list[str]] = {}
@@ -72,9 +69,8 @@ def _sizes(layout: Bases, names: Sequence[str]) -> list[int]:
         if name not in names:
             raise RankError(f"a view of the input {name}", f"inputs among {', '.join(names)}", "rename it")
     if layout.get_total_in_dim_size_log2() > 20:
-        raise RangeError(
-            f"a view of 2^{layout.get_total_in_dim_size_log2()} elements", f"{MAX_SHOWN} at most", "look at a sublayout"
-        )
+        what = f"a view of 2^{layout.get_total_in_dim_size_log2()} elements"
+        raise RangeError(what, f"{MAX_SHOWN} at most", "look at a sublayout")
     return [layout.get_in_dim_size(name) if layout.has_in_dim(name) else 1 for name in names]
 
 

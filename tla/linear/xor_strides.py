@@ -49,9 +49,8 @@ def to_xor_strides(layout: object) -> str:
     if isinstance(layout, AnyLayout):
         return to_xor_strides(linear(layout))
     if not isinstance(layout, LinearLayout):
-        raise LeafTypeError(
-            f"to_xor_strides of a {type(layout).__name__}", "a LinearLayout, or a layout", layout_fix(layout)
-        )
+        what = f"to_xor_strides of a {type(layout).__name__}"
+        raise LeafTypeError(what, "a LinearLayout, or a layout", layout_fix(layout))
     columns = iter(layout.columns)
     modes = [runs_of([next(columns) for _ in vectors]) for vectors in layout.bases.values()]
     if len(modes) == 1:
@@ -86,22 +85,16 @@ def from_xor_strides(
     """
     shape, stride = _StrideReader(text).layout()
     if _profile(shape) != _profile(stride):
-        raise RankError(
-            f"from_xor_strides of {text[:60]}: shape and stride of other forms",
-            "one stride for each extent",
-            "give them all",
-        )
+        what = f"from_xor_strides of {text[:60]}: shape and stride of other forms"
+        raise RankError(what, "one stride for each extent", "give them all")
     columns = [[*_bases(text, n, d)] for n, d in zip(modes_of(shape), modes_of(stride))]
     ins = named_inputs("from_xor_strides", [*map(len, columns)], in_dims)
     flat = [c for mode in columns for c in mode]
     outs = {"offset": 1 << max((c.bit_length() for c in flat), default=0)} if out_dims is None else dict(out_dims)
     whole = LinearLayout({}, outs)
     if any(c >> whole.get_total_out_dim_size_log2() for c in flat):
-        raise RankError(
-            f"from_xor_strides: offsets up to {max(flat)} in {outs}",
-            "outputs that hold them",
-            "give larger sizes, or leave out_dims out",
-        )
+        what = f"from_xor_strides: offsets up to {max(flat)} in {outs}"
+        raise RankError(what, "outputs that hold them", "give larger sizes, or leave out_dims out")
     return LinearLayout._of_columns(ins, tuple(whole.out_dims.items()), flat)
 
 
@@ -140,13 +133,9 @@ def _bases(text: str, shape: Tree, stride: Tree) -> Iterable[int]:
         return
     if not bits.is_power_of_two(shape):
         what = f"from_xor_strides of {text[:60]}: the extent {shape}"
-        raise DivisibilityError(
-            what, "powers of two: only these are bits", f"pad it to {1 << shape.bit_length()}" if shape else "use 1"
-        )
+        expected = "powers of two: only these are bits"
+        raise DivisibilityError(what, expected, f"pad it to {1 << shape.bit_length()}" if shape else "use 1")
     if bits.log2(shape) + stride.bit_length() > MAX_BITS:
-        raise RangeError(
-            f"from_xor_strides of {text[:60]}: offsets of more bits than integers have",
-            f"{MAX_BITS} bits",
-            "use smaller ones",
-        )
+        what = f"from_xor_strides of {text[:60]}: offsets of more bits than integers have"
+        raise RangeError(what, f"{MAX_BITS} bits", "use smaller ones")
     yield from (stride << k for k in range(bits.log2(shape)))

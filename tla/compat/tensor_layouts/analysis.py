@@ -224,9 +224,8 @@ def per_group_bank_conflicts(
     layout: LayoutExpr, *, element_bytes: int, group_size: int = 32, num_banks: int = 32, bank_width_bytes: int = 4
 ) -> Answer:
     """The bank conflicts of all threads, group by group, and the worst group."""
-    groups = [
-        _conflicts(g, element_bytes, num_banks, bank_width_bytes) for g in _groups(layout, group_size, "group_size")
-    ]
+    offsets = _groups(layout, group_size, "group_size")
+    groups = [_conflicts(g, element_bytes, num_banks, bank_width_bytes) for g in offsets]
     worst = max(range(len(groups)), key=lambda i: groups[i]["max_ways"])
     return {"groups": groups, "worst_group": worst, "worst_max_ways": groups[worst]["max_ways"]}
 
@@ -318,9 +317,8 @@ def _permutation(layout: LayoutExpr) -> list[int]:
     if len(found) != len(offsets):
         raise LayoutError(f"{layout} is not injective", "each offset once", "take its modes of stride 0 away")
     if found and found[-1] - found[0] + 1 != len(found):
-        raise LayoutError(
-            f"the image of {layout} is not a dense interval", "offsets without a gap", "take a contiguous layout"
-        )
+        what = f"the image of {layout} is not a dense interval"
+        raise LayoutError(what, "offsets without a gap", "take a contiguous layout")
     return [offset - found[0] for offset in offsets]
 
 

@@ -68,7 +68,6 @@ def named(name: str, texts: tuple[str, ...], arch: str | None = None) -> Atom:
         threads = plain(found.thr_id)
         if isinstance(found, ExactCopy):
             return CopyAtom(name, found.instruction, threads, plain(found.src), plain(found.dst))
-        return MMAAtom(
-            name, found.instruction, plain(found.shape_mnk), threads, plain(found.A), plain(found.B), plain(found.C)
-        )
+        operands = map(plain, (found.A, found.B, found.C))
+        return MMAAtom(name, found.instruction, plain(found.shape_mnk), threads, *operands)
     raise AttributeError(f"no instruction {name}: tla.gpu.atom knows no {' and no '.join(texts) or name}")

@@ -30,9 +30,8 @@ def __getattr__(name: str) -> Atom:
     umma = re.fullmatch(r"SM100_(\d+)x(\d+)x(\d+)_\w+_SS", name)
     if umma:
         m, n, k = map(int, umma.groups())
-        return MMAAtom(
-            name, "tcgen05.mma", (m, n, k), Layout(1), umma_layout(m, k), umma_layout(n, k), umma_layout(m, n)
-        )
+        operands = (umma_layout(m, k), umma_layout(n, k), umma_layout(m, n))
+        return MMAAtom(name, "tcgen05.mma", (m, n, k), Layout(1), *operands)
     if not name.startswith("SM"):
         raise AttributeError(f"no instruction {name}")
     return named(name, _texts(name))

@@ -70,19 +70,15 @@ class Layout(_Domain, pycute.Layout):
             return
         shape, *strides = args
         if len(strides) > 1:
-            raise LeafTypeError(
-                f"Layout of {len(args)} arguments", "a shape and strides, or layouts", "give one of these"
-            )
+            what = f"Layout of {len(args)} arguments"
+            raise LeafTypeError(what, "a shape and strides, or layouts", "give one of these")
         self.shape = _named("shape", shape)
         self.stride = _named("stride", strides[0]) if strides else compute_col_major_strides(self.shape)
         if _has_negative(self.shape):
             raise LayoutError(f"the shape {self.shape}", "nonnegative extents", "give strides below 0, not extents")
         if strides and not _congruent(self.shape, self.stride):
-            raise LayoutError(
-                f"shape {self.shape} and stride {self.stride} are not congruent",
-                "one form",
-                "give a stride for each extent",
-            )
+            what = f"shape {self.shape} and stride {self.stride} are not congruent"
+            raise LayoutError(what, "one form", "give a stride for each extent")
 
     @classmethod
     def made(cls, shape: IntTree, stride: IntTree) -> Layout:
@@ -108,9 +104,8 @@ class Layout(_Domain, pycute.Layout):
             return self._offset(crd)
         except TlaError as error:
             if not isinstance(crd, (int, tuple)):
-                raise LeafTypeError(
-                    f"a coordinate of {type(crd).__name__}", "int or tuple of ints", "write a tuple"
-                ) from error
+                what = f"a coordinate of {type(crd).__name__}"
+                raise LeafTypeError(what, "int or tuple of ints", "write a tuple") from error
             raise LayoutError(f"the layout {self} of another rank: {error.reason.what}", *error.reason[1:]) from error
 
     def squeeze(self) -> Layout:
@@ -220,9 +215,8 @@ class ComposedLayout(_Domain):
     ) -> None:
         if not callable(outer) or not is_layout(inner) or not is_int(offset) or not is_int(preoffset):
             given = ", ".join(type(x).__name__ for x in (outer, inner, offset))
-            raise LeafTypeError(
-                f"ComposedLayout of {given}", "a swizzle or layout, a layout, an integer", "compose layouts"
-            )
+            what = f"ComposedLayout of {given}"
+            raise LeafTypeError(what, "a swizzle or layout, a layout, an integer", "compose layouts")
         self.outer, self.inner, self.offset = outer, inner, offset + preoffset
 
     @property
@@ -285,9 +279,8 @@ class Tile(tuple[Layout, ...]):
     def __new__(cls, *layouts: Layout) -> Tile:
         for layout in layouts:
             if not isinstance(layout, Layout):
-                raise LeafTypeError(
-                    f"a Tile with a {type(layout).__name__}", "layouts", "write Layout(n, 1) for an extent n"
-                )
+                what = f"a Tile with a {type(layout).__name__}"
+                raise LeafTypeError(what, "layouts", "write Layout(n, 1) for an extent n")
         return super().__new__(cls, layouts)
 
     def __repr__(self) -> str:

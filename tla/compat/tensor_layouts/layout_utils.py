@@ -44,9 +44,8 @@ def make_ordered_layout(shape: IntTuple, order: tuple[int, ...] | None = None) -
     extents = as_tuple(shape)
     order = tuple(range(len(extents))) if order is None else tuple(order)
     if sorted(order) != [*range(len(extents))]:
-        raise LayoutError(
-            f"the order {order} of {shape}", f"a permutation of {tuple(range(len(extents)))}", "name each mode once"
-        )
+        what = f"the order {order} of {shape}"
+        raise LayoutError(what, f"a permutation of {tuple(range(len(extents)))}", "name each mode once")
     strides, step = [0] * len(extents), 1
     for i in order:
         strides[i], step = step, step * extents[i]
@@ -61,9 +60,8 @@ def tile_to_shape(layout: Layout, target_shape: IntTuple, order: tuple[int, ...]
     """
     block, target = product_each(layout.shape), product_each(normalize(target_shape))
     if len(block) != len(target):
-        raise LayoutError(
-            f"{layout} to the shape {target_shape}", "the same number of top-level modes", f"give {len(block)} extents"
-        )
+        what = f"{layout} to the shape {target_shape}"
+        raise LayoutError(what, "the same number of top-level modes", f"give {len(block)} extents")
     times = tuple(-(-t // b) for t, b in zip(target, block))
     found: Layout = blocked_product(layout, make_ordered_layout(times, order))
     return found
@@ -78,9 +76,8 @@ def make_layout_like(layout: Layout, tiler: Any) -> Layout:
     shape = tiler.shape if isinstance(tiler, Layout) else normalize(tiler)
     strides, needed = as_tuple(flatten(layout).stride), len(flatten(shape))
     if needed > len(strides):
-        raise LayoutError(
-            f"{shape} with the strides of {layout}", f"no more flat modes than {len(strides)}", "give a shorter shape"
-        )
+        what = f"{shape} with the strides of {layout}"
+        raise LayoutError(what, f"no more flat modes than {len(strides)}", "give a shorter shape")
     return Layout(shape, strides[0] if is_int(shape) else unflatten(strides[:needed], shape))
 
 
@@ -102,9 +99,8 @@ def tile_mma_grid(
     tile = natural if tile_mnk is None else tuple(tile_mnk)
     for axis, n, whole in zip("MNK", natural, tile):
         if whole < n or whole % n:
-            raise LayoutError(
-                f"tile_mma_grid: {axis} = {whole}", f"an exact multiple of {n}", "give whole instructions"
-            )
+            what = f"tile_mma_grid: {axis} = {whole}"
+            raise LayoutError(what, f"an exact multiple of {n}", "give whole instructions")
     m, n, k = (whole // n for n, whole in zip(natural, tile))
     base, (rows, columns) = _one_tile(atom, atom_layout, matrix)
     down, across = {"A": (m, k), "B": (n, k), "C": (m, n)}[matrix]
@@ -134,9 +130,8 @@ def _one_tile(atom: MMAAtom, atom_layout: Layout, matrix: str) -> tuple[Grid, tu
     atoms_m, atoms_n = (*product_each(atom_layout.shape), 1)[:2]
     down, across = {"A": (atoms_m, 1), "B": (atoms_n, 1), "C": (atoms_m, atoms_n)}[matrix]
     threads, values = modes(_operand(atom, matrix))
-    step = (
-        size(modes(atom.c_layout)[0]) if atom.thr_id is None else size(right_inverse(atom.thr_id))
-    )  # lanes beside each other
+    # lanes beside each other
+    step = size(modes(atom.c_layout)[0]) if atom.thr_id is None else size(right_inverse(atom.thr_id))
     grid: Grid = {}
     for i in range(down):
         for j in range(across):

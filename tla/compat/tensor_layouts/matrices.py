@@ -42,16 +42,12 @@ def to_F2_matrix(layout: LayoutExpr) -> Matrix:
         raise LayoutError(f"the extent {extents[0]} of {found} is not a power of 2", "powers of two", "pad it")
     offsets = [found(i) for i in range(size(found))]
     if min(offsets) < 0:
-        raise LayoutError(
-            f"to_F2_matrix does not support negative strides: {found}", "strides of 0 or more", "reverse the mode"
-        )
+        what = f"to_F2_matrix does not support negative strides: {found}"
+        raise LayoutError(what, "strides of 0 or more", "reverse the mode")
     columns = [offsets[1 << j] for j in range(len(offsets).bit_length() - 1)]
     if offsets != _spanned(columns):
-        raise LayoutError(
-            f"{found} is no XOR of its powers of two",
-            "offsets that do not carry into each other",
-            "use compact strides",
-        )
+        what = f"{found} is no XOR of its powers of two"
+        raise LayoutError(what, "offsets that do not carry into each other", "use compact strides")
     return [[column >> i & 1 for column in columns] for i in range(max(1, max(offsets).bit_length()))]
 
 
@@ -80,9 +76,8 @@ def from_F2_matrix(M: Matrix, shape: IntTuple) -> LayoutExpr:
             found = layout if swizzle is None else ComposedLayout(swizzle, layout)
             if [found(i) for i in range(size(found))] == _spanned(columns):
                 return found
-    raise UnsupportedComposedLayoutError(
-        f"{M} of the shape {shape}", "a layout with at most one swizzle", "use tla.linear"
-    )
+    what = f"{M} of the shape {shape}"
+    raise UnsupportedComposedLayoutError(what, "a layout with at most one swizzle", "use tla.linear")
 
 
 def _columns(M: Matrix, wide: int) -> list[int]:

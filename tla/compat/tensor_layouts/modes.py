@@ -176,11 +176,8 @@ def group(layout: Layout, start: int, end: int) -> Layout:
     """
     found = modes(layout)
     if not 0 <= start < end <= len(found):
-        raise LayoutError(
-            f"group from {start} to {end} of {len(found)} modes",
-            f"0 <= start < end <= {len(found)}",
-            "group other modes",
-        )
+        what = f"group from {start} to {end} of {len(found)} modes"
+        raise LayoutError(what, f"0 <= start < end <= {len(found)}", "group other modes")
     return together(*found[:start], together(*found[start:end]), *found[end:])
 
 
@@ -190,9 +187,8 @@ def concat(t1: IntTree, t2: IntTree) -> Any:
         return t1 + t2
     if isinstance(t1, Layout) and isinstance(t2, Layout):
         return together(*modes(t1), *modes(t2))
-    raise LeafTypeError(
-        f"concat of {type(t1).__name__} and {type(t2).__name__}", "two tuples or two layouts", "give two of a kind"
-    )
+    what = f"concat of {type(t1).__name__} and {type(t2).__name__}"
+    raise LeafTypeError(what, "two tuples or two layouts", "give two of a kind")
 
 
 def flatten(obj: Any) -> Any:
@@ -220,9 +216,8 @@ def unflatten(obj: Any, target_profile: IntTree) -> Any:
     if isinstance(obj, Layout):
         return Layout(unflatten(obj.shape, profile), unflatten(obj.stride, profile))
     if len(obj) != len(pycute.flatten(profile)):
-        raise LayoutError(
-            f"unflatten of {obj} to {profile}", f"{len(obj)} integers in the profile", "give another profile"
-        )
+        what = f"unflatten of {obj} to {profile}"
+        raise LayoutError(what, f"{len(obj)} integers in the profile", "give another profile")
     left = iter(obj)
     return transform_tuple(profile, lambda _: next(left))
 
@@ -261,9 +256,8 @@ def coalesce(obj: Layout, profile: IntTree = None) -> Layout:
             part.append(left.pop(0))
         parts.append(coalesce(together(*part)) if part else Layout(1, 0))
     if any(size(a) != 1 for a in left):
-        raise LayoutError(
-            f"coalesce of {obj} by {profile}", "sizes for all modes", f"give one for {layouts_of(left)} too"
-        )
+        what = f"coalesce of {obj} by {profile}"
+        raise LayoutError(what, "sizes for all modes", f"give one for {layouts_of(left)} too")
     return together(*parts)
 
 

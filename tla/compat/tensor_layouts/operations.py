@@ -71,9 +71,8 @@ def complement(layout: LayoutExpr, cosize_bound: IntTree = None) -> Layout:
     if not size(layout) or layout.shape == ():
         return Layout(bound, 1) if product(bound) > 1 else Layout()
     if min(pycute.flatten(layout.stride)) < 0:
-        raise LayoutError(
-            f"complement of {layout}: a negative stride", "strides of 0 or more", "take their absolute values"
-        )
+        what = f"complement of {layout}: a negative stride"
+        raise LayoutError(what, "strides of 0 or more", "take their absolute values")
     found: Layout = done(
         lambda exact: complements.complement(exact, bound if is_tuple(bound) else static(bound)), layout
     )
@@ -121,8 +120,7 @@ def max_common_layout(layout_a: LayoutExpr, layout_b: LayoutExpr) -> LayoutExpr:
 
 
 def max_common_vector(layout_a: LayoutExpr, layout_b: LayoutExpr) -> int:
-    """The number of elements that can be moved at once from one layout to the other: with swizzles, no more than these
-    leave together."""
+    """The number of elements that can move at once between the layouts: no more than swizzles leave together."""
     a, b = split_outer_swizzle(layout_a), split_outer_swizzle(layout_b)
     if a and b and a[0] == b[0]:
         return max_common_vector(a[1], b[1])
@@ -176,9 +174,8 @@ def compose(layout_a: Any, layout_b: Any) -> Any:
     if isinstance(layout_a, Layout) and is_tuple(layout_b):
         return together(*map(opened_mode, _by_mode(_tiled, layout_a, layout_b)))
     kinds = " and ".join(type(x).__name__ for x in (layout_a, layout_b))
-    raise LeafTypeError(
-        f"compose of {kinds}", "layouts, a swizzle first or last, or a tuple last", "write Layout(n) for an extent n"
-    )
+    what = f"compose of {kinds}"
+    raise LeafTypeError(what, "layouts, a swizzle first or last, or a tuple last", "write Layout(n) for an extent n")
 
 
 def _tiled(layout: Layout, tiler: Tiler) -> Layout:
@@ -202,9 +199,8 @@ def _of_swizzle(layout: Layout, swizzle: Swizzle) -> LayoutExpr:
 def _by_mode(f: Callable[[Layout, Any], Layout], layout: Layout, tiler: tuple[Any, ...]) -> list[Layout]:
     """f of each mode and its tiler; modes past the last tiler stay."""
     if len(tiler) > rank(layout):
-        raise LayoutError(
-            f"a tiler with more modes ({len(tiler)}) than {layout}", f"{rank(layout)} at most", "give one for each mode"
-        )
+        what = f"a tiler with more modes ({len(tiler)}) than {layout}"
+        raise LayoutError(what, f"{rank(layout)} at most", "give one for each mode")
     return [*map(f, modes(layout), tiler), *modes(layout)[len(tiler) :]]
 
 

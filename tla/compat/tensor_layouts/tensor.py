@@ -85,9 +85,8 @@ class Tensor:
             raise LeafTypeError(f"copy_from a {type(src).__name__}", "a Tensor", "make one of it")
         self._held("copy_from")
         if size(src.layout) != size(self.layout):
-            raise LayoutError(
-                f"{size(src.layout)} elements to {size(self.layout)}", "the same logical size", "copy a slice"
-            )
+            what = f"{size(src.layout)} elements to {size(self.layout)}"
+            raise LayoutError(what, "the same logical size", "copy a slice")
         for i, value in enumerate(src.to_list()):
             self[i] = value
         return self
@@ -160,14 +159,12 @@ def _coordinate(key: Coordinate, layout: LayoutExpr) -> Coordinate:
 def _one(key: Coordinate) -> Coordinate:
     if isinstance(key, slice):
         if key != slice(None):
-            raise LeafTypeError(
-                f"the slice {key}", "a whole mode: only ':' or None", "take a mode, or compose with a tile"
-            )
+            what = f"the slice {key}"
+            raise LeafTypeError(what, "a whole mode: only ':' or None", "take a mode, or compose with a tile")
         return None
     if not (key is None or isinstance(key, (int, tuple))) or _has_slice(key):
-        raise LeafTypeError(
-            f"slice objects or other kinds in {key!r}", "integers, None and tuples of these", "write None in a tuple"
-        )
+        what = f"slice objects or other kinds in {key!r}"
+        raise LeafTypeError(what, "integers, None and tuples of these", "write None in a tuple")
     return key
 
 

@@ -63,8 +63,7 @@ Coordinate: TypeAlias = Any
 
 
 class LayoutError(TlaError, ValueError):
-    """A layout that there is not, or an argument that does not fit. Programs over tensor-layouts expect a
-    ValueError."""
+    """A layout that there is not, or an argument that does not fit. Programs of tensor-layouts expect a ValueError."""
 
 
 class UnsupportedComposedLayoutError(LayoutError, NotImplementedError):

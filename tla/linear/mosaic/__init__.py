@@ -1,5 +1,4 @@
-"""Mosaic GPU: its layouts of registers, with its parameters and texts, as linear layouts and back; its arrays
-in shared memory."""
+"""Mosaic GPU: its register layouts, with its parameters and texts, as linear layouts and back; its shared arrays."""
 
 from .layouts import NAMED_LAYOUTS, Replicated, TiledLayout, WGStridedFragLayout
 from .recognise import tiled_layout

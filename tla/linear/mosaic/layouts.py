@@ -83,19 +83,15 @@ class TiledLayout:
         used = [*(d for d in (*dims[0], *dims[1]) if not isinstance(d, Replicated)), vector]
         for d in used:
             if isinstance(d, bool) or not isinstance(d, int) or not -len(parts) <= d < 0:
-                raise RankError(
-                    f"TiledLayout: dimension {shown(d)}",
-                    f"-{len(parts)} to -1, of the tiles",
-                    "count from the last dimension",
-                )
+                what = f"TiledLayout: dimension {shown(d)}"
+                raise RankError(what, f"-{len(parts)} to -1, of the tiles", "count from the last dimension")
         if len({*used}) < len(used):
             raise RankError(f"TiledLayout: dimensions {used}", "each of them once", "leave one out")
         for name, chosen, count in (("warp_dims", dims[0], WARPS), ("lane_dims", dims[1], LANES)):
             product = math.prod(d.times if isinstance(d, Replicated) else 1 << parts[d].bits for d in chosen)
             if product != count:
-                raise RangeError(
-                    f"TiledLayout: {name} of {product} in all", f"{count}", "choose other dimensions, or Replicated"
-                )
+                what = f"TiledLayout: {name} of {product} in all"
+                raise RangeError(what, f"{count}", "choose other dimensions, or Replicated")
 
     def linear(self, shape: Sequence[int]) -> LinearLayout:
         """The linear layout of an array of this shape: register, lane, warp to dim0, dim1, ..."""
@@ -120,22 +116,15 @@ def _columns(parts: Sequence[Part], dims: Sequence[Dim], rank: int) -> list[tupl
 
 
 def _tiles(tiling: object) -> tuple[Tile, ...]:
-    if (
-        not isinstance(tiling, (list, tuple))
-        or not tiling
-        or not all(isinstance(t, (list, tuple)) and t for t in tiling)
-    ):
-        raise LeafTypeError(
-            f"TiledLayout: the tiling {shown(tiling)}", "a list of tiles", "write [(64, 8), (16, 8), (8, 8), (2,)]"
-        )
-    tiles = tuple(tuple(power_of_two("TiledLayout: a tile", n) for n in t) for t in tiling)
+    given = [*tiling] if isinstance(tiling, (list, tuple)) else []
+    if not given or not all(isinstance(t, (list, tuple)) and t for t in given):
+        what = f"TiledLayout: the tiling {shown(tiling)}"
+        raise LeafTypeError(what, "a list of tiles", "write [(64, 8), (16, 8), (8, 8), (2,)]")
+    tiles = tuple(tuple(power_of_two("TiledLayout: a tile", n) for n in t) for t in given)
     for before, tile in itertools.pairwise(tiles):
         if len(tile) > len(before):
-            raise RankError(
-                f"TiledLayout: the tile {tile} of a tile {before}",
-                "as many dimensions, or fewer",
-                "leave the first ones out",
-            )
+            what = f"TiledLayout: the tile {tile} of a tile {before}"
+            raise RankError(what, "as many dimensions, or fewer", "leave the first ones out")
     return tiles
 
 
@@ -182,30 +171,21 @@ class WGStridedFragLayout:
     vec_size: int
 
     def __post_init__(self) -> None:
-        shape, vector = (
-            _shape("WGStridedFragLayout", self.shape),
-            power_of_two("WGStridedFragLayout: vec_size", self.vec_size),
-        )
+        shape = _shape("WGStridedFragLayout", self.shape)
+        vector = power_of_two("WGStridedFragLayout: vec_size", self.vec_size)
         if math.prod(shape) % (vector * LANES * WARPS):
             what = f"WGStridedFragLayout: {math.prod(shape)} elements in vectors of {vector}"
-            raise RangeError(
-                what, f"a multiple of {vector * LANES * WARPS}: a vector for each of 128 threads", "use shorter vectors"
-            )
+            expected = f"a multiple of {vector * LANES * WARPS}: a vector for each of 128 threads"
+            raise RangeError(what, expected, "use shorter vectors")
         object.__setattr__(self, "shape", shape)
         object.__setattr__(self, "vec_size", vector)
 
     def linear(self, shape: Sequence[int] | None = None) -> LinearLayout:
         """The linear layout: register, lane, warp to dim0, dim1, ...; the shape is the layout's own."""
         if shape is not None and tuple(shape) != self.shape:
-            raise RangeError(
-                f"WGStridedFragLayout of {self.shape}: the shape {shown(tuple(shape))}", f"{self.shape}", "leave it out"
-            )
-        n, vector, lanes, warps = (
-            bits.log2(math.prod(self.shape)),
-            bits.log2(self.vec_size),
-            bits.log2(LANES),
-            bits.log2(WARPS),
-        )
+            what = f"WGStridedFragLayout of {self.shape}: the shape {shown(tuple(shape))}"
+            raise RangeError(what, f"{self.shape}", "leave it out")
+        n, vector, lanes, warps = map(bits.log2, (math.prod(self.shape), self.vec_size, LANES, WARPS))
         order = [*range(vector), *range(vector + lanes + warps, n), *range(vector, vector + lanes + warps)]
         names = {f"dim{k}": size for k, size in reversed([*enumerate(self.shape)])}
         counts = [("register", n - lanes - warps), ("lane", lanes), ("warp", warps)]

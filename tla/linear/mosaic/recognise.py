@@ -45,11 +45,8 @@ def tiled_layout(found: LinearLayout) -> TiledLayout:
             made = _made(roles, base, vector, wanted)
             if made is not None and _is(made, wanted, shape):
                 return made
-    raise RangeError(
-        "tiled_layout: registers whose order no tiles have",
-        "registers that go through each dimension upwards",
-        "reorder them",
-    )
+    what = "tiled_layout: registers whose order no tiles have"
+    raise RangeError(what, "registers that go through each dimension upwards", "reorder them")
 
 
 def _of_warpgroup(found: LinearLayout) -> LinearLayout:
@@ -61,11 +58,8 @@ def _of_warpgroup(found: LinearLayout) -> LinearLayout:
     for name, size in names.items():
         if size and (not found.has_in_dim(name) or found.get_in_dim_size(name) != size):
             has = found.get_in_dim_size(name) if found.has_in_dim(name) else 1
-            raise RangeError(
-                f"tiled_layout: {has} {name}s",
-                f"{size}, of a warpgroup",
-                f"write tiled_layout(layout.resize_in_dim({name!r}, {size}))",
-            )
+            fix = f"write tiled_layout(layout.resize_in_dim({name!r}, {size}))"
+            raise RangeError(f"tiled_layout: {has} {name}s", f"{size}, of a warpgroup", fix)
     return LinearLayout({name: found.bases.get(name, ()) for name in names}, found.out_dims)
 
 
@@ -81,30 +75,22 @@ def _roles(wanted: LinearLayout) -> list[list[Role]]:
     for name, vectors in wanted.bases.items():
         for k, v in enumerate(vectors):
             places = [(dim, bit) for dim, n in enumerate(v) for bit in bits.ones(n)]
-            if (
-                len(places) > 1
-                or (not places and name == "register")
-                or (places and places[0][1] in table[places[0][0]])
-            ):
+            taken = any(bit in table[dim] for dim, bit in places)
+            if taken or len(places) > 1 or (not places and name == "register"):
                 what = f"tiled_layout: {name}={1 << k} goes to ({', '.join(map(str, v))})"
-                raise RangeError(
-                    what,
-                    "a bit of one dimension that nothing else goes to",
-                    "keep the LinearLayout: no tiled layout is this map",
-                )
+                expected = "a bit of one dimension that nothing else goes to"
+                raise RangeError(what, expected, "keep the LinearLayout: no tiled layout is this map")
             for dim, bit in places:
                 table[dim][bit] = Role(name, k)
     for dim, (name, size) in enumerate(wanted.out_dims.items()):
         if len(table[dim]) != bits.log2(size):
-            raise RangeError(
-                f"tiled_layout: nobody holds all of {name}", "each element held", "give the layout of the whole array"
-            )
+            what = f"tiled_layout: nobody holds all of {name}"
+            raise RangeError(what, "each element held", "give the layout of the whole array")
     return [[found[k] for k in range(len(found))] for found in table]
 
 
 def _reach(dim: Sequence[Role], vector: int) -> int:
-    """The number of lowest bits that are needed for all lanes, warps, and the vector: the first tile;
-    registers repeat it."""
+    """The least number of bits that holds all lanes, warps and the vector: the first tile; registers repeat it."""
     return max((k + 1 for k, role in enumerate(dim) if role.name != "register" or role.bit < vector), default=0)
 
 
@@ -120,8 +106,7 @@ def _longest(wanted: LinearLayout) -> int:
 def _made(
     roles: Sequence[Sequence[Role]], base: Sequence[int], vector: int, wanted: LinearLayout
 ) -> TiledLayout | None:
-    """The tiled layout with this first tile [bits] and this vector [bits]; None where the registers are
-    not in order."""
+    """The tiled layout with this first tile [bits] and vector [bits]; None where the registers are not in order."""
     left, tiles = [*base], [tuple(1 << n for n in base)]
     inner = sum(role.name == "register" for dim, n in zip(roles, base) for role in dim[:n]) - 1
     while any(left):
@@ -141,8 +126,7 @@ def _made(
 
 
 def _chunk(dim: Sequence[Role], inner: int, vector: int) -> int:
-    """The number of bits, from the highest down, that one new dimension takes: a run of lanes, of warps, the vector, or
-    more registers."""
+    """The number of bits, from the highest down, of one new dimension: a run of lanes, warps, vector, or registers."""
     if not dim:
         return 0
     top = dim[-1]
@@ -174,11 +158,8 @@ def _assembled(
     for k, part in enumerate(parts):
         if part.bits:
             whose[roles[part.dim][part.low]] = k - len(parts)
-    vector_dim = (
-        whose.get(Role("register", 0))
-        if vector
-        else next((k - len(parts) for k, p in enumerate(parts) if not p.bits), None)
-    )
+    empty = (k - len(parts) for k, p in enumerate(parts) if not p.bits)
+    vector_dim = whose.get(Role("register", 0)) if vector else next(empty, None)
     dims = {name: _slowest_first(name, wanted, whose, parts) for name in ("warp", "lane")}
     if vector_dim is None or dims["warp"] is None or dims["lane"] is None:
         return None

@@ -56,9 +56,8 @@ def shared_layout(shape: Sequence[int], transforms: str, bits: int) -> Layout | 
     extents = tuple(integer("shared_layout: an extent", n) for n in shape)
     width = power_of_two("shared_layout: bits", bits)
     if min(extents, default=1) < 1 or width > 8 * PIECE:
-        raise RangeError(
-            f"a block {shown(extents)} of {width} bits", "extents of 1 or more, of 128 bits at most", "give its shape"
-        )
+        what = f"a block {shown(extents)} of {width} bits"
+        raise RangeError(what, "extents of 1 or more, of 128 bits at most", "give its shape")
     digits, span = [_Digit(k, 1, n) for k, n in enumerate(extents)], PIECE
     for transform in read_transforms(transforms):
         if span != PIECE:
@@ -81,17 +80,13 @@ def _cut(digits: list[_Digit], tiled: Tiled) -> list[_Digit]:
     """Cut the last dimensions into tiles, whose dimensions come behind all others."""
     first = len(digits) - len(tiled.tiling)
     if first < 0:
-        raise RankError(
-            f"a tiling {shown(tiled.tiling)} of {len(digits)} dimensions",
-            "one extent a dimension at most",
-            "drop the first",
-        )
+        what = f"a tiling {shown(tiled.tiling)} of {len(digits)} dimensions"
+        raise RankError(what, "one extent a dimension at most", "drop the first")
     outer, inner = digits[:first], []
     for (dim, place, extent), n in zip(digits[first:], tiled.tiling):
         if n < 1 or extent % n:
-            raise RangeError(
-                f"a tile of {n} in an extent of {extent}", "tiles that divide it", f"take a divisor of {extent}"
-            )
+            what = f"a tile of {n} in an extent of {extent}"
+            raise RangeError(what, "tiles that divide it", f"take a divisor of {extent}")
         outer.append(_Digit(dim, place * n, extent // n))
         inner.append(_Digit(dim, place, n))
     return outer + inner
@@ -99,20 +94,16 @@ def _cut(digits: list[_Digit], tiled: Tiled) -> list[_Digit]:
 
 def _transposed(digits: list[_Digit], permutation: Sequence[int]) -> list[_Digit]:
     if sorted(permutation) != [*range(len(digits))]:
-        raise RankError(
-            f"the permutation {shown(permutation)} of {len(digits)} dimensions",
-            "each of them once",
-            "name each dimension once",
-        )
+        what = f"the permutation {shown(permutation)} of {len(digits)} dimensions"
+        raise RankError(what, "each of them once", "name each dimension once")
     return [digits[k] for k in permutation]
 
 
 def _span(span: int, digits: list[_Digit], width: int) -> int:
     """The bytes of a swizzle, whose rows are the last dimension."""
     if span not in SPANS:
-        raise RangeError(
-            f"a swizzle of {span} bytes", f"one of {', '.join(map(str, SPANS))}", "write SwizzleTransform(128)"
-        )
+        what = f"a swizzle of {span} bytes"
+        raise RangeError(what, f"one of {', '.join(map(str, SPANS))}", "write SwizzleTransform(128)")
     row = digits[-1].extent * width if digits else width
     if span != PIECE and row != 8 * span:
         fix = f"tile the last dimension by {8 * span // width}"

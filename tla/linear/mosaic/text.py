@@ -30,14 +30,11 @@ def to_text(layout: TiledLayout | WGStridedFragLayout) -> str:
     if isinstance(layout, WGStridedFragLayout):
         return f"#mosaic_gpu.WGStridedFragLayout<{[*layout.shape]}, {layout.vec_size}>"
     if not isinstance(layout, TiledLayout):
-        raise LeafTypeError(
-            f"to_text of a {type(layout).__name__}", "a TiledLayout or WGStridedFragLayout", "tiled_layout(x) gives one"
-        )
+        what = f"to_text of a {type(layout).__name__}"
+        raise LeafTypeError(what, "a TiledLayout or WGStridedFragLayout", "tiled_layout(x) gives one")
     tiles = [[*tile] for tile in layout.tiling]
-    return (
-        f"#mosaic_gpu.TiledLayout<{tiles}, warp_dims = {_dims_text(layout.warp_dims)}, "
-        f"lane_dims = {_dims_text(layout.lane_dims)}, vector_dim = {layout.vector_dim}>"
-    )
+    dims = f"warp_dims = {_dims_text(layout.warp_dims)}, lane_dims = {_dims_text(layout.lane_dims)}"
+    return f"#mosaic_gpu.TiledLayout<{tiles}, {dims}, vector_dim = {layout.vector_dim}>"
 
 
 def _dims_text(dims: Sequence[Dim]) -> str:
@@ -60,16 +57,14 @@ def _read_tiled(
     tiling: Any, warp_dims: Any, lane_dims: Any, vector_dim: int, unreduced_operation: int | None = None
 ) -> TiledLayout:
     if unreduced_operation is not None:
-        raise RangeError(
-            f"an unreduced layout, by {shown(unreduced_operation)}", "one value of each element", "reduce it first"
-        )
+        what = f"an unreduced layout, by {shown(unreduced_operation)}"
+        raise RangeError(what, "one value of each element", "reduce it first")
     return TiledLayout(tiling, warp_dims, lane_dims, vector_dim)
 
 
 def _read_splat(shape: Any) -> TiledLayout:
-    raise RangeError(
-        "a WGSplatFragLayout: all elements are one value", "a layout of elements", "broadcast the value instead"
-    )
+    what = "a WGSplatFragLayout: all elements are one value"
+    raise RangeError(what, "a layout of elements", "broadcast the value instead")
 
 
 class Tiled(NamedTuple):
@@ -96,19 +91,15 @@ def read_transforms(text: str) -> list[Tiled | Transposed | int]:
 
 def _tiled(tiling: Any, rounding: Any = None) -> Tiled:
     if not isinstance(tiling, list) or rounding is not None:
-        raise RangeError(
-            f"tiles {shown(tiling)}, rounding {shown(rounding)}",
-            "extents, not rounded",
-            "write TilingTransform((8, 64))",
-        )
+        what = f"tiles {shown(tiling)}, rounding {shown(rounding)}"
+        raise RangeError(what, "extents, not rounded", "write TilingTransform((8, 64))")
     return Tiled(tuple(integer("an extent of a tile", n) for n in tiling))
 
 
 def _transposed(permutation: Any) -> Transposed:
     if not isinstance(permutation, list):
-        raise RangeError(
-            f"TransposeTransform of {shown(permutation)}", "a permutation", "write TransposeTransform((1, 0))"
-        )
+        what = f"TransposeTransform of {shown(permutation)}"
+        raise RangeError(what, "a permutation", "write TransposeTransform((1, 0))")
     return Transposed(tuple(integer("TransposeTransform: a dimension", k) for k in permutation))
 
 
@@ -138,10 +129,8 @@ _CLOSE = {"(": "()", "<": "<>", "[": "[]"}
 
 class _MosaicReader(Reader):
     tokens = r"#?[A-Za-z_][A-Za-z0-9_.]*|-?[0-9]{1,18}(?![0-9A-Za-z_.])|[()<>\[\],=:]"
-    noun, example = (
-        "a layout of Mosaic",
-        "write it as Mosaic prints it: #mosaic_gpu.TiledLayout<...>, TiledLayout(...), or its name",
-    )
+    noun = "a layout of Mosaic"
+    example = "write it as Mosaic prints it: #mosaic_gpu.TiledLayout<...>, TiledLayout(...), or its name"
     trailing = True
 
     def layout(self) -> TiledLayout | WGStridedFragLayout:
@@ -162,9 +151,8 @@ class _MosaicReader(Reader):
         start = self.at
         found = self.call() if self.token.removeprefix("#")[:1].isalpha() else None
         if not isinstance(found, (Tiled, Transposed, int)):
-            self.fail(
-                "no transform", "TilingTransform, SwizzleTransform, TileTransform or TransposeTransform", at=start
-            )
+            expected = "TilingTransform, SwizzleTransform, TileTransform or TransposeTransform"
+            self.fail("no transform", expected, at=start)
         return found
 
     def value(self) -> Any:

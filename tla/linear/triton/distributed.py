@@ -58,11 +58,8 @@ class BlockedLayout(Parameters):
         tiles.require(self.name, known, f"release {release!r:.20} of Triton", "'3.8' or '3.9'", "leave it out for 3.9")
         shape = tiles.checked_shape(self.name, shape, self.rank)
         tile = tiles.identity("register", self.size_per_thread, self.order)
-        tile = (
-            tile
-            * tiles.identity("lane", self.threads_per_warp, self.order)
-            * tiles.identity("warp", self.warps_per_cta, self.order)
-        )
+        tile = tile * tiles.identity("lane", self.threads_per_warp, self.order)
+        tile = tile * tiles.identity("warp", self.warps_per_cta, self.order)
         found = tiles.combine(self.name, tile, self.cga_layout, shape)
         return found if release == "3.8" else found.remove_zero_bases_along_dim("register")
 
@@ -97,17 +94,12 @@ class DistributedLinearLayout(Parameters):
         return self.block_bases  # type: ignore[no-any-return]
 
     def _tile(self) -> LinearLayout:
-        names = {
-            "register": self.reg_bases,
-            "lane": self.lane_bases,
-            "warp": self.warp_bases,
-            "block": self.block_bases,
-        }
+        vectors = (self.reg_bases, self.lane_bases, self.warp_bases, self.block_bases)
+        names = dict(zip(("register", "lane", "warp", "block"), vectors))
         return LinearLayout(names, dict(zip(tiles.dim_names(self.rank), self.shape)))
 
     def linear(self, shape: Sequence[int]) -> LinearLayout:
-        """The linear layout of a tensor of this shape: repeated in registers where the tensor is larger, cut where it
-        is smaller."""
+        """The linear layout of a tensor of this shape: repeated in registers where it is larger, cut where smaller."""
         shape = tiles.checked_shape(self.name, shape, self.rank)
         wanted = dict(zip(tiles.dim_names(self.rank), shape))
         tile = tiles.ordered(self._tile(), self._order_of_registers())
@@ -115,8 +107,7 @@ class DistributedLinearLayout(Parameters):
         return LinearLayout({d: tile.bases.get(d, ()) for d in ("register", "lane", "warp", "block")}, tile.out_dims)
 
     def _order_of_registers(self) -> list[int]:
-        """The dimensions as the registers go along them, then the others, the last first: in this order a
-        tile is repeated."""
+        """The dimensions as the registers go along them, then the others, the last first: so is a tile repeated."""
         found = [next(k for k, x in enumerate(v) if x) for v in self.reg_bases if any(v)]
         return [*dict.fromkeys([*found, *tiles.matrix_order(self.rank)])]
 
@@ -138,9 +129,8 @@ class SliceLayout(Parameters):
         require_distributed(f"{self.name}: the parent", self.parent)
         dim = integer(f"{self.name}: dim", self.dim)
         if dim >= self.parent.rank:
-            raise RankError(
-                f"{self.name}: dim {dim} of a parent of rank {self.parent.rank}", "one of its dimensions", "use 0"
-            )
+            what = f"{self.name}: dim {dim} of a parent of rank {self.parent.rank}"
+            raise RankError(what, "one of its dimensions", "use 0")
         self._set(dim=dim)
 
     @property
@@ -165,6 +155,5 @@ class SliceLayout(Parameters):
 def require_distributed(where: str, x: object) -> None:
     """Refuse what is no layout of registers."""
     if not (isinstance(x, Parameters) and hasattr(x, "linear") and hasattr(x, "cga_layout") and hasattr(x, "rank")):
-        raise RankError(
-            f"{where} is a {type(x).__name__}", "a distributed layout", "give a BlockedLayout, or that of an MMA"
-        )
+        what = f"{where} is a {type(x).__name__}"
+        raise RankError(what, "a distributed layout", "give a BlockedLayout, or that of an MMA")

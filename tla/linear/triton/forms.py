@@ -90,8 +90,7 @@ def _unless(value: Any, default: Any, name: str) -> Pairs:
 
 
 def _of_fields(kind: type, attributes: str, *, braces: bool = True, **optional: Any) -> Form:
-    """The form of a class whose fields are attributes, in its own order. optional: those that a text leaves out where
-    they are this."""
+    """The form of a class whose fields are attributes, in its order. optional: what a text leaves out if it is this."""
     names, left_out = attributes.split(), {"CGALayout": (), **optional}
 
     def write(layout: Any) -> Pairs:
@@ -112,13 +111,8 @@ def _of_fields(kind: type, attributes: str, *, braces: bool = True, **optional: 
 def _wmma_tile(x: AMDWMMALayout) -> Pairs:
     said = x.rank == 2 or x.reg_bases or x.warp_bases or x.cga_layout
     what = "the text of an AMDWMMALayout of rank 3 without bases, of which Triton prints no rank"
-    tiles.require(
-        "to_text",
-        bool(said),
-        what,
-        "a basis of registers, warps or blocks",
-        "give it reg_bases, warp_bases or cga_layout",
-    )
+    fix = "give it reg_bases, warp_bases or cga_layout"
+    tiles.require("to_text", bool(said), what, "a basis of registers, warps or blocks", fix)
     return {**({"register": x.reg_bases} if x.reg_bases else {}), **({"warp": x.warp_bases} if x.warp_bases else {})}
 
 
@@ -126,15 +120,8 @@ def _read_wmma(p: Pairs) -> AMDWMMALayout:
     tile = p["ctaLayout"]
     bases = [*tile.get("register", ()), *tile.get("warp", ()), *p.get("CGALayout", ())]
     rank = len(bases[0]) if bases else 2
-    return AMDWMMALayout(
-        p["version"],
-        p["isTranspose"],
-        tile.get("warp", ()),
-        tile.get("register"),
-        p.get("instrShape"),
-        _read_cga(p),
-        rank,
-    )
+    warps, registers, shape = tile.get("warp", ()), tile.get("register"), p.get("instrShape")
+    return AMDWMMALayout(p["version"], p["isTranspose"], warps, registers, shape, _read_cga(p), rank)
 
 
 def _read_slice(p: Pairs) -> SliceLayout:
@@ -145,12 +132,8 @@ def _read_slice(p: Pairs) -> SliceLayout:
 
 def with_rank(layout: object, rank: int) -> Any:
     """A layout as a text has it with the rank that its tensor says: only WMMA's without bases leaves it open."""
-    if (
-        isinstance(layout, AMDWMMALayout)
-        and not (layout.reg_bases or layout.warp_bases or layout.cga_layout)
-        and rank == 3
-    ):
-        return replace(layout, rank=rank)
+    if isinstance(layout, AMDWMMALayout) and rank == 3:
+        return layout if layout.reg_bases or layout.warp_bases or layout.cga_layout else replace(layout, rank=rank)
     if isinstance(layout, DotOperandLayout):
         return replace(layout, parent=with_rank(layout.parent, rank))
     return replace(layout, parent=with_rank(layout.parent, rank + 1)) if isinstance(layout, SliceLayout) else layout
@@ -169,10 +152,8 @@ def _padded_parts(x: PaddedSharedLayout) -> Pairs:
     """Offsets in an order of the dimensions, where they are; else their bases."""
     order = [*dict.fromkeys(next((k for k, n in enumerate(v) if n), 0) for v in x.offset_bases)]
     order += [d for d in tiles.matrix_order(x.rank) if d not in order]
-    if (
-        x == PaddedSharedLayout.with_identity_for(x.interval_padding_pairs, x.shape, order, x.cga_layout)
-        and not x.cga_layout
-    ):
+    in_order = PaddedSharedLayout.with_identity_for(x.interval_padding_pairs, x.shape, order, x.cga_layout)
+    if x == in_order and not x.cga_layout:
         return {"order": order, "shape": x.shape}
     return {"offset": x.offset_bases, "block": x.linear(x.shape).bases["block"]}
 

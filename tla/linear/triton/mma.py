@@ -79,14 +79,8 @@ class NVMMADistributedLayout(Parameters):
 
     def operand(self, index: int, k_width: int, shape: Vector, cga_layout: Sequence[Vector]) -> LinearLayout:
         """The linear layout of operand A (0) or B (1)."""
-        fits = index == 0 or not self.is_hopper
-        tiles.require(
-            self.name,
-            fits,
-            "operand 1 of version 3",
-            "operand 0: wgmma reads B from shared memory",
-            "use operand_index 0",
-        )
+        fits, expected = index == 0 or not self.is_hopper, "operand 0: wgmma reads B from shared memory"
+        tiles.require(self.name, fits, "operand 1 of version 3", expected, "use operand_index 0")
         box = [1] * self.rank
         box[-2:] = (16, 8 * k_width) if index == 0 else (8 * k_width, 8)
         order, k = tiles.operand_order(index, self.rank), tiles.k_of(index, self.rank)
@@ -100,13 +94,8 @@ def quads(where: str, box: Sequence[int], k_width: int, order: Sequence[int]) ->
     inner, outer = f"dim{order[0]}", f"dim{order[1]}"
     rows, columns = box[order[1]], box[order[0]]
     what = f"an instruction of {rows} by {columns}, {k_width} elements together"
-    tiles.require(
-        where,
-        rows % 8 == columns % (4 * k_width) == 0 < min(rows, columns),
-        what,
-        f"multiples of 8 and of {4 * k_width}",
-        "use [16, 8]",
-    )
+    whole = rows % 8 == columns % (4 * k_width) == 0 < min(rows, columns)
+    tiles.require(where, whole, what, f"multiples of 8 and of {4 * k_width}", "use [16, 8]")
     tile = tiles.trivial(order) * identity_1d(k_width, "register", inner)
     tile = tile * identity_1d(4, "lane", inner) * identity_1d(8, "lane", outer)
     return tile * identity_1d(rows // 8, "register", outer) * identity_1d(columns // (4 * k_width), "register", inner)
@@ -144,13 +133,8 @@ class AMDMFMALayout(Parameters):
         flag(f"{self.name}: transposed", self.transposed)
         m, n, _k = self._vector("instr_shape", 3)
         known = (m, n) in ((32, 32), (16, 16), (64, 4), (4, 64))
-        tiles.require(
-            self.name,
-            known,
-            f"an instruction of {m} by {n}",
-            "32 by 32, 16 by 16, 64 by 4 or 4 by 64",
-            "use [32, 32, 8]",
-        )
+        what, expected = f"an instruction of {m} by {n}", "32 by 32, 16 by 16, 64 by 4 or 4 by 64"
+        tiles.require(self.name, known, what, expected, "use [32, 32, 8]")
         rank = len(self._powers("warps_per_cta"))
         tiles.require(self.name, rank >= 2, f"rank {rank}", "at least 2", "give the warps along both dimensions")
         self._set(element_bitwidth=one_of(f"{self.name}: element_bitwidth", self.element_bitwidth or 32, (32, 64)))
@@ -173,23 +157,16 @@ class AMDMFMALayout(Parameters):
         shape = tiles.checked_shape(self.name, shape, self.rank)
         m, n, _ = self.instr_shape
         legal = self.transposed or (m, n) != (64, 4)
-        tiles.require(
-            self.name, legal, "an instruction of 64 by 4 that is not transposed", "transposed", "write transposed=True"
-        )
+        what = "an instruction of 64 by 4 that is not transposed"
+        tiles.require(self.name, legal, what, "transposed", "write transposed=True")
         row, column = f"dim{self.rank - 2}", f"dim{self.rank - 1}"
         tile = self._instruction().transpose_outs([column, row])
-        tile = (
-            tile
-            * identity_1d(self.tiles_per_warp[-1], "register", column)
-            * identity_1d(self.warps_per_cta[-1], "warp", column)
-        )
+        tile = tile * identity_1d(self.tiles_per_warp[-1], "register", column)
+        tile = tile * identity_1d(self.warps_per_cta[-1], "warp", column)
         there = n * self.warps_per_cta[-1] * self.tiles_per_warp[-1]
         tile = tile * identity_1d(shape[-1] // there, "register", column)
-        tile = (
-            tile
-            * identity_1d(self.tiles_per_warp[-2], "register", row)
-            * identity_1d(self.warps_per_cta[-2], "warp", row)
-        )
+        tile = tile * identity_1d(self.tiles_per_warp[-2], "register", row)
+        tile = tile * identity_1d(self.warps_per_cta[-2], "warp", row)
         for d in range(self.rank - 3, -1, -1):
             tile = tile * identity_1d(self.warps_per_cta[d], "warp", f"dim{d}")
         return tiles.combine(self.name, tile, self.cga_layout, shape)
@@ -210,9 +187,8 @@ class AMDMFMALayout(Parameters):
         tile = tile * identity_1d(self.tiles_per_warp[order[1]], "register", across)
         tile = tile * tiles.trivial(order)
         warps = tiles.identity("warp", self.warps_per_cta, tiles.matrix_order(self.rank), shared=k)
-        return tiles.combine(
-            self.name, tiles.ordered(tile, order) * tiles.ordered(warps, order), self.cga_layout, shape
-        )
+        tile = tiles.ordered(tile, order) * tiles.ordered(warps, order)
+        return tiles.combine(self.name, tile, self.cga_layout, shape)
 
 
 @dataclass(frozen=True, repr=False)
@@ -248,21 +224,17 @@ class AMDWMMALayout(Parameters):
         self._powers("instr_shape", 3)
         shapes = WMMA_SHAPES[self.version]
         what, given = f"an instruction of {list(self.instr_shape)} in version {self.version}", tuple(self.instr_shape)
-        tiles.require(
-            self.name, given in shapes, what, f"one of {', '.join(map(str, shapes))}", f"use {list(shapes[0])}"
-        )
+        expected = f"one of {', '.join(map(str, shapes))}"
+        tiles.require(self.name, given in shapes, what, expected, f"use {list(shapes[0])}")
         for name in ("warp_bases", "reg_bases", "cga_layout"):
             self._vectors(name, self.rank)
 
     def _with_warps(self, tile: LinearLayout, zero: int | None = None) -> LinearLayout:
-        """The instruction's tile repeated over registers and warps; along dimension `zero` all of them
-        have the same."""
+        """The instruction's tile repeated over registers and warps; along dimension `zero` all have the same."""
         rank = int(self.rank or 2)
         sizes = tiles.least_shape((*self.reg_bases, *self.warp_bases), rank)
-        cut = [
-            [tuple(0 if k == zero else x for k, x in enumerate(v)) for v in vs]
-            for vs in (self.reg_bases, self.warp_bases)
-        ]
+        given = (self.reg_bases, self.warp_bases)
+        cut = [[tuple(0 if k == zero else x for k, x in enumerate(v)) for v in vs] for vs in given]
         registers = [v for v in cut[0] if any(v)]
         sizes = [1 if k == zero else n for k, n in enumerate(sizes)]
         warps = LinearLayout({"register": registers, "warp": cut[1]}, dict(zip(tiles.dim_names(rank), sizes)))
@@ -320,9 +292,8 @@ class DotOperandLayout(Parameters):
         require_distributed(f"{self.name}: the parent", self.parent)
         known = isinstance(self.parent, (BlockedLayout, NVMMADistributedLayout, AMDMFMALayout, AMDWMMALayout))
         what = f"a parent that is a {type(self.parent).__name__}"
-        tiles.require(
-            self.name, known, what, "an accumulator: of an MMA, or blocked", "give the layout of the accumulator"
-        )
+        expected = "an accumulator: of an MMA, or blocked"
+        tiles.require(self.name, known, what, expected, "give the layout of the accumulator")
 
     @property
     def rank(self) -> int:

@@ -58,11 +58,8 @@ class Parameters:
     def _order(self, name: str, rank: int) -> None:
         order = self._vector(name, rank)
         if sorted(order) != [*range(rank)]:
-            raise RankError(
-                f"{self.name}: {name} {list(order)}",
-                f"each of 0 to {rank - 1} once",
-                "name each dimension once, the fastest first",
-            )
+            what = f"{self.name}: {name} {list(order)}"
+            raise RankError(what, f"each of 0 to {rank - 1} once", "name each dimension once, the fastest first")
 
 
 def _as_lists(x: Any) -> Any:

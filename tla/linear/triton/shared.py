@@ -151,20 +151,14 @@ class NVMMASharedLayout(Parameters):
         return LinearLayout({"offset": bases}, {"dim0": 8, "dim1": width // (2 if self.fp4_padded else 1)})
 
     def _box(self, part: Sequence[int]) -> list[int]:
-        """The box that TMA copies at once: at most 256 along a dimension, and the swizzle's width along
-        the contiguous one."""
+        """The box that TMA copies at once: at most 256 along a dimension, the swizzle's width along the contiguous."""
         box = [min(n, TMA_BOX) for n in part]
         if self.swizzle_byte_width:
             k = 0 if self.transposed else self.rank - 1
             width = 8 * self.swizzle_byte_width // self.element_bitwidth // (2 if self.fp4_padded else 1)
             what = f"{part[k]} elements along the contiguous dimension, {k}"
-            tiles.require(
-                self.name,
-                part[k] >= width,
-                what,
-                f"at least {width}: {self.swizzle_byte_width} bytes",
-                "use a narrower swizzle",
-            )
+            expected = f"at least {width}: {self.swizzle_byte_width} bytes"
+            tiles.require(self.name, part[k] >= width, what, expected, "use a narrower swizzle")
             box[k] = width
         return box
 
@@ -173,9 +167,8 @@ class NVMMASharedLayout(Parameters):
         shape = tiles.checked_shape(self.name, shape, self.rank)
         part = _per_block(self.name, shape, self.cga_layout)
         flat = self.swizzle_byte_width and self.rank < 2
-        tiles.require(
-            self.name, not flat, f"a swizzle of rank {self.rank}", "rank 2 or more", "use swizzle_byte_width=0"
-        )
+        what = f"a swizzle of rank {self.rank}"
+        tiles.require(self.name, not flat, what, "rank 2 or more", "use swizzle_byte_width=0")
         box, names = self._box(part), tiles.dim_names(self.rank)
         tile = self._swizzled(box, names).transpose_outs(names) if self.swizzle_byte_width else self._plain(box, names)
         tile = tiles.not_smaller(tile, dict(zip(names, part)))
@@ -186,9 +179,8 @@ class NVMMASharedLayout(Parameters):
         if not self.transposed:
             return tiles.identity("offset", box, tiles.matrix_order(self.rank))
         tile = LinearLayout({"offset": ()}, {})
-        for j in range(
-            self.rank
-        ):  # Triton turns the box left and the names left again: of rank 3 and more they do not meet
+        # Triton turns the box left and the names left again: of rank 3 and more they do not meet
+        for j in range(self.rank):
             tile = tile * identity_1d(box[-j], "offset", names[(self.rank - 2 - j) % self.rank])
         return tile.transpose_outs(names[::-1])
 
@@ -274,11 +266,8 @@ class PaddedSharedLayout(Parameters):
         self._vectors("cga_layout", rank)
         pairs = self._vectors("interval_padding_pairs", 2)
         if not pairs or len({interval for interval, _ in pairs}) != len(pairs):
-            raise RankError(
-                f"{self.name}: interval_padding_pairs {list(pairs)}",
-                "intervals that differ, at least one",
-                "write [[32, 4]]",
-            )
+            what = f"{self.name}: interval_padding_pairs {list(pairs)}"
+            raise RankError(what, "intervals that differ, at least one", "write [[32, 4]]")
         for interval, padding in pairs:
             power_of_two(f"{self.name}: an interval", interval)
             power_of_two(f"{self.name}: a padding", padding)
@@ -289,9 +278,8 @@ class PaddedSharedLayout(Parameters):
     ) -> PaddedSharedLayout:
         """The padded layout whose elements lie in an order of the dimensions, fastest first."""
         part = _per_block("PaddedSharedLayout", shape, cga_layout)
-        bases = [
-            [1 << k if i == d else 0 for i in range(len(shape))] for d in order for k in range(tiles.log2(part[d]))
-        ]
+        steps = ((d, 1 << k) for d in order for k in range(tiles.log2(part[d])))
+        bases = [[step if i == d else 0 for i in range(len(shape))] for d, step in steps]
         return PaddedSharedLayout(pairs, bases, cga_layout, shape)
 
     def padded(self, offset: CoordLike) -> Offset:
@@ -299,9 +287,8 @@ class PaddedSharedLayout(Parameters):
         x = coord_leaf(offset)
         if dtype_of(x):
             require_held(self.name, x, 0, self.padded(max(0, math.prod(self.shape) - 1)))
-        return functools.reduce(
-            plus, (times(over(x, interval), padding) for interval, padding in self.interval_padding_pairs), x
-        )
+        paddings = (times(over(x, interval), padding) for interval, padding in self.interval_padding_pairs)
+        return functools.reduce(plus, paddings, x)
 
     def linear(self, shape: Sequence[int]) -> LinearLayout:
         """The linear layout before padding, of a tensor of this shape."""
@@ -337,20 +324,17 @@ class PartitionedSharedLayout(Parameters):
     def __post_init__(self) -> None:
         for name in ("num_partitions", "num_groups"):
             self._set(**{name: power_of_two(f"{self.name}: {name}", getattr(self, name))})
-        tiles.require(
-            self.name, self.num_partitions > 1, "num_partitions 1", "at least 2", "use the layout of the piece"
-        )
+        fix = "use the layout of the piece"
+        tiles.require(self.name, self.num_partitions > 1, "num_partitions 1", "at least 2", fix)
         piece = self.partition_layout
         if not isinstance(piece, (SwizzledSharedLayout, NVMMASharedLayout, SharedLinearLayout, PaddedSharedLayout)):
             fix = "give a SwizzledSharedLayout or a PaddedSharedLayout"
-            raise LeafTypeError(
-                f"{self.name}: the partition_layout is a {type(piece).__name__}", "a layout of shared memory", fix
-            )
+            what = f"{self.name}: the partition_layout is a {type(piece).__name__}"
+            raise LeafTypeError(what, "a layout of shared memory", fix)
         self._set(partition_dim=integer(f"{self.name}: partition_dim", self.partition_dim))
         inside = self.partition_dim < piece.rank
-        tiles.require(
-            self.name, inside, f"partition_dim {self.partition_dim} of {piece.rank} dimensions", "one of them", "use 0"
-        )
+        what = f"partition_dim {self.partition_dim} of {piece.rank} dimensions"
+        tiles.require(self.name, inside, what, "one of them", "use 0")
 
     @property
     def rank(self) -> int:
@@ -369,7 +353,6 @@ class PartitionedSharedLayout(Parameters):
         what = f"{shape[d]} elements along dimension {d} in {pieces} pieces"
         tiles.require(self.name, shape[d] >= pieces, what, "one or more in each", "use fewer partitions or groups")
         piece: LinearLayout = self.partition_layout.linear((*shape[:d], shape[d] // pieces, *shape[d + 1 :]))
-        cut = identity_1d(self.num_partitions, "partition", f"dim{d}") * identity_1d(
-            self.num_groups, "offset", f"dim{d}"
-        )
+        cut = identity_1d(self.num_partitions, "partition", f"dim{d}")
+        cut = cut * identity_1d(self.num_groups, "offset", f"dim{d}")
         return (piece * cut).transpose_outs(tiles.dim_names(self.rank)).transpose_ins(["offset", "block", "partition"])

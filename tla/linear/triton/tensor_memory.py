@@ -80,9 +80,8 @@ class TensorMemoryLayout(_OfMatrices):
 
     def _of_block(self, m: int, n: int) -> LinearLayout:
         rows, columns = self.block[0], min(self.block[1], n)
-        tiles.require(
-            self.name, m >= rows, f"{m} rows in a block", f"at least {rows}", "use a smaller block, or a larger tensor"
-        )
+        fix = "use a smaller block, or a larger tensor"
+        tiles.require(self.name, m >= rows, f"{m} rows in a block", f"at least {rows}", fix)
         tile = zeros_1d(2 if self.fp4_padded else self.col_stride, "col", "dim1")
         if rows == 128:
             tile = tile * (identity_1d(128, "row", "dim0") * identity_1d(columns, "col", "dim1"))

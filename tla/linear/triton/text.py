@@ -44,9 +44,8 @@ def to_text(layout: Parameters) -> str:
     Raises     LeafTypeError for what is no layout of Gluon's
     """
     if type(layout) not in _NAMES:
-        raise LeafTypeError(
-            f"to_text of a {type(layout).__name__}", "a layout of tla.linear.triton", "give a BlockedLayout, or another"
-        )
+        what = f"to_text of a {type(layout).__name__}"
+        raise LeafTypeError(what, "a layout of tla.linear.triton", "give a BlockedLayout, or another")
     name = _NAMES[type(layout)]
     form = FORMS[name]
     pairs = ", ".join(f"{key} = {_value(x)}" for key, x in form.write(layout).items())
@@ -87,10 +86,8 @@ class TritonReader(Reader):
     """A text of the grammar above, and what its names stand for."""
 
     tokens = r"[1-9][0-9]{0,9}x|[A-Za-z_][A-Za-z0-9_]*|-?[0-9]{1,18}(?![0-9A-Za-z_])|:\+|[#!.<>{}\[\],=]"
-    noun, example = (
-        "a layout of Triton",
-        "write it as Triton prints it: #ttg.blocked<{...}>, or tensor<64x64xf16, #ttg.blocked<{...}>>",
-    )
+    noun = "a layout of Triton"
+    example = "write it as Triton prints it: #ttg.blocked<{...}>, or tensor<64x64xf16, #ttg.blocked<{...}>>"
     trailing = True
 
     def __init__(self, text: str, names: Mapping[str, Any] | None = None) -> None:
@@ -125,17 +122,14 @@ class TritonReader(Reader):
     def alias(self, name: str, start: int) -> Any:
         if name not in self.names:
             have = ", ".join(self.names) or "none"
-            fix = (
-                f"give it: from_text(text, {{'{name}': layout}}); on the page and in a shell write '#{name} = #ttg...' "
-                "before it"
-            )
+            before = f"on the page and in a shell write '#{name} = #ttg...' before it"
+            fix = f"give it: from_text(text, {{'{name}': layout}}); {before}"
             self.fail(f"#{name} is a name", f"names that are given: {have:.200}", fix, start)
         found = self.names[name]
         if not isinstance(found, str):
             return found
-        inner = TritonReader(
-            found, {key: value for key, value in self.names.items() if key != name}
-        )  # no name stands for itself
+        others = {key: value for key, value in self.names.items() if key != name}  # no name stands for itself
+        inner = TritonReader(found, others)
         inner.depth = self.deeper()
         return inner.whole(inner.attribute)
 
@@ -151,20 +145,11 @@ class TritonReader(Reader):
             self.refuse_misspelt(name, given)
             raise
         except (TypeError, IndexError, AttributeError):
-            self.fail(
-                f"#{name} with a value of another kind",
-                "the values that Triton prints",
-                "write them as Triton prints them",
-                start,
-            )
+            what, fix = f"#{name} with a value of another kind", "write them as Triton prints them"
+            self.fail(what, "the values that Triton prints", fix, start)
         for word, at, asked in given.unknown():
-            self.not_known(
-                name,
-                word,
-                at,
-                asked,
-                write_nearest(word, [x for x in asked if x not in given.places]) or "leave it out",
-            )
+            fix = write_nearest(word, [x for x in asked if x not in given.places]) or "leave it out"
+            self.not_known(name, word, at, asked, fix)
         return layout
 
     def refuse_misspelt(self, name: str, given: Attributes) -> None:
@@ -174,9 +159,11 @@ class TritonReader(Reader):
                 self.not_known(name, word, at, asked, f"{fix} for {word:.40}")
 
     def not_known(self, name: str, word: str, at: int, asked: Collection[str], fix: str) -> NoReturn:
-        self.fail(
-            f"#{name}: the attribute {word:.40} is not known", f"attributes among {', '.join(asked) or 'none'}", fix, at
+        what, expected = (
+            f"#{name}: the attribute {word:.40} is not known",
+            f"attributes among {', '.join(asked) or 'none'}",
         )
+        self.fail(what, expected, fix, at)
 
     def item(self, given: Attributes) -> None:
         """A pair, or pairs in braces; before these may stand the paddings of a padded layout."""
@@ -236,8 +223,7 @@ class TritonReader(Reader):
         return self.attribute(), shape, width
 
     def of_memory(self) -> tuple[Any, tuple[int, ...], Width]:
-        """A type of memory. Behind the layout may stand the memory space, `mutable`, and the extents of
-        what is allocated."""
+        """A type of memory. The memory space, `mutable` and the extents of what is allocated may follow the layout."""
         found = self.shaped()
         if self.take(","):
             self.expect("#", "and a memory space")

@@ -43,19 +43,15 @@ warp_bases=[[8, 0], [16, 0]], block_bases=[], shape=[32, 32])
     lanes = one_of("from_thread_values: threads_per_warp", threads_per_warp, WARPS)
     if not isinstance(layout, AnyLayout) or len(modes_of(layout.shape)) != 2:
         what = f"from_thread_values of {shown(layout) if isinstance(layout, AnyLayout) else type(layout).__name__}"
-        raise LeafTypeError(
-            what, "a layout of two modes, thread and value", layout_fix(layout) or "group its modes first"
-        )
+        expected = "a layout of two modes, thread and value"
+        raise LeafTypeError(what, expected, layout_fix(layout) or "group its modes first")
     shape = tiles.checked_shape("from_thread_values", tile, len(tile) if isinstance(tile, (list, tuple)) else 1)
     names = tiles.dim_names(len(shape))
     found = linear(layout, ["thread", "register"], dict(zip(names, shape)))
     threads = found.get_in_dim_size("thread")
     if threads % lanes:
-        raise RangeError(
-            f"from_thread_values: {threads} threads in warps of {lanes}",
-            "whole warps",
-            f"use a multiple of {lanes} threads",
-        )
+        what = f"from_thread_values: {threads} threads in warps of {lanes}"
+        raise RangeError(what, "whole warps", f"use a multiple of {lanes} threads")
     cut = tiles.log2(lanes)
     bases = found.bases["thread"]
     return DistributedLinearLayout(found.bases["register"], bases[:cut], bases[cut:], (), shape)
@@ -79,24 +75,12 @@ def to_thread_values(layout: Parameters | LinearLayout, shape: Sequence[int]) ->
     if not isinstance(layout, LinearLayout):
         require_distributed("to_thread_values: the layout", layout)
     whole = layout if isinstance(layout, LinearLayout) else layout.linear(shape)  # type: ignore[attr-defined]
-    sizes = {
-        name: whole.get_in_dim_size(name) if whole.has_in_dim(name) else 1
-        for name in ("lane", "warp", "register", "block")
-    }
+    names = ("lane", "warp", "register", "block")
+    sizes = {name: whole.get_in_dim_size(name) if whole.has_in_dim(name) else 1 for name in names}
     lanes, blocks = sizes["lane"], sizes.pop("block")
-    tiles.require(
-        "to_thread_values",
-        lanes in WARPS,
-        f"warps of {lanes} lanes",
-        "32 or 64",
-        "reshape_ins splits threads into lanes and warps",
-    )
-    tiles.require(
-        "to_thread_values",
-        blocks == 1,
-        f"a layout of {blocks} blocks",
-        "one block",
-        "give the layout of what one block has",
-    )
+    where, fix = "to_thread_values", "reshape_ins splits threads into lanes and warps"
+    tiles.require(where, lanes in WARPS, f"warps of {lanes} lanes", "32 or 64", fix)
+    fix = "give the layout of what one block has"
+    tiles.require(where, blocks == 1, f"a layout of {blocks} blocks", "one block", fix)
     inside = LinearLayout({name: whole.bases.get(name, ()) for name in sizes}, whole.out_dims)
     return layout_of(inside.reshape_ins({"thread": lanes * sizes["warp"], "register": sizes["register"]}))

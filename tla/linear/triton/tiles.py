@@ -25,9 +25,8 @@ def checked_shape(where: str, shape: Sequence[int], rank: int) -> tuple[int, ...
     """The shape of a tensor: one power of two for each dimension."""
     sizes = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
     if len(sizes) != rank:
-        raise RankError(
-            f"{where}: a shape of {len(sizes)} dimensions for a layout of {rank}", f"{rank} sizes", "give one for each"
-        )
+        what = f"{where}: a shape of {len(sizes)} dimensions for a layout of {rank}"
+        raise RankError(what, f"{rank} sizes", "give one for each")
     return tuple(power_of_two(f"{where}: size {k} of the shape", n) for k, n in enumerate(sizes))
 
 
@@ -50,8 +49,7 @@ def k_of(operand_index: int, rank: int) -> int:
 
 
 def trivial(order: Sequence[int]) -> LinearLayout:
-    """The layout of one element in registers, its dimensions in an order: what is multiplied to it grows
-    in that order."""
+    """The layout of one element in registers, its dimensions in an order: what multiplies it grows in that order."""
     return identity("register", (1,) * len(order), order)
 
 
@@ -78,8 +76,7 @@ def not_smaller(layout: LinearLayout, shape: Mapping[str, int]) -> LinearLayout:
 
 
 def not_larger(layout: LinearLayout, shape: Mapping[str, int], drop: str = "") -> LinearLayout:
-    """Cut to the shape: bits that lead out of it lead nowhere, or are dropped where they are bits of
-    the input `drop`."""
+    """Cut to the shape: bits that lead out of it lead nowhere, or are dropped if they are bits of `drop`, an input."""
     outs = {name: min(size, shape[name]) for name, size in layout.out_dims.items()}
     sizes = [*outs.values()]
     ins: dict[str, list[Vector]] = {}
@@ -94,9 +91,8 @@ def blocks(where: str, cga_layout: Sequence[Vector], shape: Sequence[int]) -> Li
     names = dim_names(len(shape))
     for v in cga_layout:
         if len(v) != len(shape):
-            raise RankError(
-                f"{where}: the basis {list(v)} of cga_layout", f"{len(shape)} integers", "give one for each dimension"
-            )
+            what = f"{where}: the basis {list(v)} of cga_layout"
+            raise RankError(what, f"{len(shape)} integers", "give one for each dimension")
     sizes = least_shape(cga_layout, len(shape))
     return not_larger(LinearLayout({"block": list(cga_layout)}, dict(zip(names, sizes))), dict(zip(names, shape)))
 

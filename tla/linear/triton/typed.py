@@ -71,17 +71,12 @@ class Typed(NamedTuple):
         """
         found = self.linear
         if "offset" not in found.get_in_dim_names():
-            raise LeafTypeError(
-                f"the memory of a {self.layout.name}",
-                "a layout of shared memory",
-                "use .linear: who holds each element",
-            )
+            what = f"the memory of a {self.layout.name}"
+            raise LeafTypeError(what, "a layout of shared memory", "use .linear: who holds each element")
         before = layout_of(found.invert())
-        return (
-            compose(_padding(self.layout, size(before)), before)
-            if isinstance(self.layout, PaddedSharedLayout)
-            else before
-        )
+        if not isinstance(self.layout, PaddedSharedLayout):
+            return before
+        return compose(_padding(self.layout, size(before)), before)
 
 
 def _padding(layout: PaddedSharedLayout, count: int) -> Layout:
@@ -119,9 +114,8 @@ def from_type(text: str, names: Mapping[str, Any] | None = None) -> Typed:
     layout = with_rank(layout, len(shape)) if text.lstrip().startswith("tensor") else layout
     rank = int(layout.rank)
     if len(shape) < rank or (text.lstrip().startswith("tensor") and len(shape) != rank):
-        raise RankError(
-            f"{text:.60}: {len(shape)} extents", f"{rank}, the rank of its layout", "give one for each dimension"
-        )
+        what = f"{text:.60}: {len(shape)} extents"
+        raise RankError(what, f"{rank}, the rank of its layout", "give one for each dimension")
     if isinstance(layout, NVMMASharedLayout) and width.bits != layout.element_bitwidth:
         what = f"{text:.60}: {width.said} in a layout of elementBitWidth = {layout.element_bitwidth}"
         raise RangeError(what, f"elementBitWidth = {width.bits}", "give the layout and the elements one width")
@@ -134,9 +128,8 @@ def _least(layout: Any) -> tuple[int, ...]:
         return tuple(layout.shape)
     shape = [1] * int(layout.rank)
     if isinstance(layout, (NVMMASharedLayout, SwizzledSharedLayout)):
-        wide = (
-            8 * getattr(layout, "swizzle_byte_width", 0) // getattr(layout, "element_bitwidth", 8)
-        )  # one row of the swizzle
+        # one row of the swizzle
+        wide = 8 * getattr(layout, "swizzle_byte_width", 0) // getattr(layout, "element_bitwidth", 8)
         last = [_SHARED, max(_SHARED, wide)]
         return (*shape[2:], *(last[::-1] if getattr(layout, "transposed", False) else last)[-len(shape) :])
     free = _free(layout, shape)
@@ -151,8 +144,7 @@ def _least(layout: Any) -> tuple[int, ...]:
 
 def _free(layout: Any, shape: list[int]) -> int:
     """The number of bits of the threads' numbers that change nothing of what they hold."""
-    linear = (
-        layout.linear(shape, "3.8") if isinstance(layout, BlockedLayout) else layout.linear(shape)
-    )  # registers are not left out
+    # registers are not left out
+    linear = layout.linear(shape, "3.8") if isinstance(layout, BlockedLayout) else layout.linear(shape)
     masks = linear.get_free_variable_masks()
     return sum(mask.bit_count() for mask in masks.values())
