@@ -77,8 +77,7 @@ class Block:
 
     @property
     def vmem(self) -> int:
-        """The size of its buffers in VMEM together [bytes]: whole KiB, but for an array of a single element of
-        a byte or more."""
+        """The bytes of its buffers in VMEM together: whole KiB, but for an array of one element of a byte or more."""
         grain = GRAIN if math.prod(self.array) > 1 or self.memref.bits < 8 else 1
         taken: int = ceil_div(self.bytes * self.buffers, grain) * grain
         return taken
@@ -180,24 +179,17 @@ def _checked(element_type: Any, shape: Any, extents: Any) -> tuple[tuple[int, ..
     if not isinstance(element_type, str) or element_type not in BITS:
         raise RangeError(*unknown_type(element_type))
     if WORD % BITS[element_type] or element_type not in MLIR_TYPES.values():
-        raise RangeError(
-            f"a block of {element_type}", "elements of 32 bits or less, that divide 32", "convert the array first"
-        )
+        what = f"a block of {element_type}"
+        raise RangeError(what, "elements of 32 bits or less, that divide 32", "convert the array first")
     dims = integers_of("the array's shape", shape)
     require_type(extents, (tuple, list), "a block of type", "a tuple of extents", "write (8, 128)")
     sizes = tuple(None if n is None else int(leaf(n)) for n in extents)
     if len(sizes) != len(dims) or not dims:
-        raise RankError(
-            f"a block of {len(sizes)} extents for {len(dims)} dimensions",
-            "as many, and one at least",
-            "give one for each",
-        )
+        what = f"a block of {len(sizes)} extents for {len(dims)} dimensions"
+        raise RankError(what, "as many, and one at least", "give one for each")
     if any(n is not None and n < 1 for n in sizes) or any(n < 1 for n in dims) or math.prod(dims) > 2**40:
-        raise RangeError(
-            f"a block {sizes} of {dims}",
-            "extents of 1 or more, at most 2**40 elements",
-            "write 1 or more: None squeezes a dimension of 1",
-        )
+        fix = "write 1 or more: None squeezes a dimension of 1"
+        raise RangeError(f"a block {sizes} of {dims}", "extents of 1 or more, at most 2**40 elements", fix)
     if math.prod(n or 1 for n in sizes) > 2**40:
         raise RangeError(f"a block {sizes}", "at most 2**40 elements", "give a block that VMEM can hold")
     return dims, sizes

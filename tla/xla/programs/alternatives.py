@@ -193,9 +193,8 @@ def advise(memory: Memory, space: int = 0) -> list[Advice]:
     """
     require_type(memory, Memory, "advise of a", "what tla.xla.memory gives", "write advise(memory(path))")
     if space not in memory.peak:
-        raise RangeError(
-            f"advice for S({space})", f"one of {', '.join(map(str, memory.peak))}", "take one of memory.peak"
-        )
+        what = f"advice for S({space})"
+        raise RangeError(what, f"one of {', '.join(map(str, memory.peak))}", "take one of memory.peak")
     held = [b for b in memory.peak[space].buffers if b.shape is not None]
     out = []
     for (shape, given), count in Counter((b.shape, b.kind == "argument") for b in held).items():

@@ -80,13 +80,11 @@ def census(source: str | os.PathLike[str], workers: int | None = 1) -> Census:
     """
     require_type(source, str | os.PathLike, "a census of a", "the path of a file or a folder", "write census('dumps')")
     if is_text(source):
-        raise LeafTypeError(
-            "a census of the text of a module", "the path of a file or a folder", "ask memory(io.StringIO(text))"
-        )
+        what = "a census of the text of a module"
+        raise LeafTypeError(what, "the path of a file or a folder", "ask memory(io.StringIO(text))")
     if workers is not None and (not isinstance(workers, int) or isinstance(workers, bool) or workers < 1):
-        raise RangeError(
-            f"a census by {workers!r} processes", "1 or more, or None for one a core", "write census(folder, workers=4)"
-        )
+        what = f"a census by {workers!r} processes"
+        raise RangeError(what, "1 or more, or None for one a core", "write census(folder, workers=4)")
     path = Path(source)
     if path.is_file():
         return _of_file(path)

@@ -85,15 +85,11 @@ class _Follow:
     def computation(self, name: str, arguments: list[Tree] | None, depth: int) -> Tree:
         """The value of a computation for its arguments; for those of the entry, None."""
         if name not in self.module.computations:
-            raise LoweringError(
-                f"computation {name} is called, and not there", "its text", "dump the whole module: the file may be cut"
-            )
+            what = f"computation {name} is called, and not there"
+            raise LoweringError(what, "its text", "dump the whole module: the file may be cut")
         if depth > MAX_CALLS:
-            raise RangeError(
-                f"calls more than {MAX_CALLS} deep, at computation {name}",
-                "a program that ends",
-                "give a module of XLA",
-            )
+            what = f"calls more than {MAX_CALLS} deep, at computation {name}"
+            raise RangeError(what, "a program that ends", "give a module of XLA")
         around, number, start = self.span, len(self.out.spans), len(self.out.steps)
         self.span = number
         self.out.spans.append((start, start))
@@ -146,8 +142,7 @@ class _Follow:
         return result
 
     def applied(self, it: Instruction, now: int) -> None:
-        """The buffers that computations which are applied to elements write: the compiler has memory of their
-        own for each."""
+        """The buffers that computations applied to elements write: the compiler has memory of their own for each."""
         for name in it.called if not (self.apart_now and it.opcode == "custom-call") else ():
             if name in self.seen or name not in self.module.computations:
                 continue
@@ -431,9 +426,8 @@ class _Follow:
 
     def step(self, line: Located) -> int:
         if len(self.out.steps) >= MAX_STEPS:
-            raise RangeError(
-                f"more than {MAX_STEPS:,} instructions, calls put in place", "fewer", "give a part of the program"
-            )
+            what = f"more than {MAX_STEPS:,} instructions, calls put in place"
+            raise RangeError(what, "fewer", "give a part of the program")
         self.out.steps.append(line)
         return len(self.out.steps) - 1
 
@@ -463,8 +457,7 @@ class _Follow:
         self.out.warnings.append(f"line {line.line}: {line.instruction.name}: {what}")
 
     def entry_aliases(self) -> None:
-        """One buffer for each donated argument and the part of the result that takes its place; the others are
-        there to the end."""
+        """One buffer for each donated argument and the result's part in its place; the others are there to the end."""
         donated = set()
         text = header_list(self.module.header, "input_output_alias") or "{}"
         for out, number, path, _must in aliasing.aliases(text):
@@ -486,8 +479,7 @@ _CALLERS: dict[str, _Caller] = {
 
 
 def _allocate(found: Flow, target: str | None) -> None:
-    """Give tables of tuples, and arrays without tiles in a program that has tiles, the bytes that the
-    compiler gives them."""
+    """Give tables of tuples, and untiled arrays of a program that has tiles, the bytes that the compiler gives them."""
     shapes = {id(v.shape): v.shape for v in found.values if v.shape is not None}.values()
     tiles = {(s.bits, s.dimensions, s.effective_layout.tiles) for s in shapes}
     line = line_of(target, frozenset(v.space for v in found.values), (32, (), ((256,),)) in tiles)

@@ -225,8 +225,7 @@ _waste = plain_memo(waste)
 
 
 def _spans(values: list[Value]) -> Iterator[tuple[Value, int, int]]:
-    """The times in which a buffer is held: values of which one follows the other are one, with the name
-    of the first."""
+    """The times in which a buffer is held: values that follow one another are one, with the name of the first."""
     if len(values) == 1:
         yield values[0], values[0].start, values[0].end
         return

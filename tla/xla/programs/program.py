@@ -100,8 +100,7 @@ def read_hlo(source: Source, on_error: OnError | None = None) -> Iterator[Locate
 
 
 def read_lines(source: Source, on_error: OnError | None, around: Callable[[str], Any] | None) -> Iterator[Located]:
-    """read_hlo; `around` is given each line of a module that is no part of a computation: the header, tables
-    of source lines."""
+    """read_hlo; `around` is given each line that is no part of a computation: the header, tables of source lines."""
     if is_text(source):
         raise LeafTypeError("the text of a module", "a path, or an open file", "wrap it: io.StringIO(text)")
     if isinstance(source, (str, os.PathLike)):

@@ -146,8 +146,7 @@ def reached(module: Module, interiors: bool) -> Iterator[Reached]:
 
 
 def _first(module: Module) -> list[str]:
-    """The computations that nothing calls: of a whole module its ENTRY, of a part of its text all that
-    nothing there calls."""
+    """The computations that nothing calls: of a module its ENTRY, of a part of one all that nothing there calls."""
     if module.header or module.entry is not None:
         return [entry_name(module)]
     inner = {name for lines in module.computations.values() for x in lines for name in x.instruction.called}
@@ -247,13 +246,8 @@ def _permutation(it: Instruction) -> tuple[int, ...] | None:
         return None
     text = it.attributes.get("dimensions", "")
     if not re.fullmatch(r"\{[0-9, ]*\}", text):
-        raise ParseError(
-            it.tail,
-            0,
-            f"{it.name} is a transpose without dimensions={{...}}",
-            "its dimensions",
-            "dump the whole module",
-        )
+        what = f"{it.name} is a transpose without dimensions={{...}}"
+        raise ParseError(it.tail, 0, what, "its dimensions", "dump the whole module")
     return tuple(map(int, re.findall("[0-9]{1,18}", text)))
 
 

@@ -97,9 +97,8 @@ def _instructions(program: Iterable[Located] | Source) -> Iterator[Located]:
     lines: Iterable[Any] = read_hlo(cast("Source", program)) if is_source else cast("Iterable[Any]", program)
     for x in lines:
         if not isinstance(x, Located):
-            raise LeafTypeError(
-                f"a {type(x).__name__} as an instruction", "what read_hlo gives", "write totals(path, by)"
-            )
+            what = f"a {type(x).__name__} as an instruction"
+            raise LeafTypeError(what, "what read_hlo gives", "write totals(path, by)")
         yield x
 
 

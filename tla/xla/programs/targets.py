@@ -86,9 +86,8 @@ def tpu(name: str) -> Target:
 def checked_target(target: str | None) -> str | None:
     """The name of a generation that is known, or None."""
     if target is not None and target not in TARGETS:
-        raise RangeError(
-            f"the target {target!r:.40}", "one of " + " ".join(TARGETS), "leave it out where it is not known"
-        )
+        what = f"the target {target!r:.40}"
+        raise RangeError(what, "one of " + " ".join(TARGETS), "leave it out where it is not known")
     return target
 
 

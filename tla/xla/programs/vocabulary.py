@@ -133,11 +133,8 @@ def unknown_names(lines: Iterable[Located] | Module) -> tuple[str, ...]:
     there: set[str | None] = set()
     for x in lines if isinstance(lines, Iterable) else [lines]:
         if not isinstance(x, Located):
-            raise LeafTypeError(
-                f"a line of type {type(x).__name__}",
-                "instructions with their places",
-                "write unknown_names(read_hlo(path))",
-            )
+            what = f"a line of type {type(x).__name__}"
+            raise LeafTypeError(what, "instructions with their places", "write unknown_names(read_hlo(path))")
         it, computation, _is_entry, line = x
         there.add(computation)
         key, shape = (it.opcode, it._tail), it.shape

@@ -179,14 +179,12 @@ class ArrayShape(Record, Displayed):
     ) -> None:
         sizes, marks = _sizes(dimensions), as_tuple(dynamic)
         if marks and len(marks) != len(sizes):
-            raise RankError(
-                f"{len(marks)} dynamic marks for {len(sizes)} dimensions", "one for each", "leave it out for none"
-            )
+            what = f"{len(marks)} dynamic marks for {len(sizes)} dimensions"
+            raise RankError(what, "one for each", "leave it out for none")
         if not isinstance(element_type, str) or not isinstance(layout, (ArrayLayout, type(None))):
             what = f"ArrayShape of {type(element_type).__name__}, ..., {type(layout).__name__}"
-            raise LeafTypeError(
-                what, "the name of an element type, and an ArrayLayout", "use parse_shape, which reads a text"
-            )
+            fix = "use parse_shape, which reads a text"
+            raise LeafTypeError(what, "the name of an element type, and an ArrayLayout", fix)
         if found := why_not_valid(element_type, sizes, layout):
             raise RangeError(*found[1])
         put(self, "element_type", element_type)
@@ -241,8 +239,7 @@ C = TypeVar("C", ArrayLayout, ArrayShape)
 
 
 def unchecked(kind: type[C], *values: Any) -> C:
-    """An ArrayLayout or an ArrayShape of these values of all its fields, in their order, as they are: the caller has
-    checked them."""
+    """An ArrayLayout or an ArrayShape of the values of all fields, in their order, which the caller has checked."""
     new = object.__new__(kind)
     for put_field, value in zip(_PUT[kind], values):
         put_field(new, value)
@@ -265,8 +262,7 @@ _DEFAULTS: dict[str, Any] = {**dict.fromkeys(ArrayLayout.__match_args__, ()), **
 
 
 def unchecked_layout(minor_to_major: tuple[int, ...], **properties: Any) -> ArrayLayout:
-    """An ArrayLayout of these fields as they are, which are checked with the array's: a parser can say where
-    the fault is then."""
+    """An ArrayLayout of these fields, which are checked with the array's: a parser can say where the fault is then."""
     return unchecked(ArrayLayout, *{**_DEFAULTS, "minor_to_major": minor_to_major, **properties}.values())
 
 
@@ -276,8 +272,7 @@ def _sizes(x: object) -> tuple[Any, ...]:
 
 
 def cover(sizes: tuple[int, ...], tile: tuple[TileEntry, ...]) -> tuple[int, tuple[int, ...]]:
-    """The number of sizes that a tile leaves, and all of them: a tile longer than these finds sizes of
-    1 before them."""
+    """The number of sizes that a tile leaves, and all of them: a longer tile finds sizes of 1 before them."""
     sizes = (1,) * (len(tile) - len(sizes)) + sizes
     return len(sizes) - len(tile), sizes
 
@@ -441,31 +436,22 @@ def why_not_tile(tile: tuple[TileEntry, ...]) -> Reason | None:
         if not isinstance(t, str) and at_most(t, 0):
             return Reason(f"{text} has the entry {t}", "sizes of 1 or more, or *", "write 1 to leave a dimension whole")
     if tile[-1] == COMBINE:
-        return Reason(
-            f"{text} ends with *",
-            "a size last",
-            "leave the last * out: it merges a dimension with the next more minor one",
-        )
+        what = f"{text} ends with *"
+        return Reason(what, "a size last", "leave the last * out: it merges a dimension with the next more minor one")
     return None
 
 
 def _why_not_split(split: Split, dims: tuple[int | None, ...], layout: ArrayLayout, before: set[int]) -> Reason | None:
     d, at = split
     if not 0 <= d < len(dims):
-        return Reason(
-            f"SC{split} cuts physical dimension {d}",
-            f"0 to {len(dims) - 1}",
-            "count dimensions from 0, the most major one",
-        )
+        what = f"SC{split} cuts physical dimension {d}"
+        return Reason(what, f"0 to {len(dims) - 1}", "count dimensions from 0, the most major one")
     if d in before:
         return Reason(f"SC cuts physical dimension {d} twice", "each once", "list all its indices in one")
     if list(at) != sorted(set(at)):
         return Reason(f"SC{split}: indices {','.join(map(str, at))}", "strictly increasing ones", "sort them")
     extent = dims[layout.minor_to_major[-1 - d]]
     if any(i < 1 or (extent is not None and i >= extent) for i in at):
-        return Reason(
-            f"SC{split} cuts a dimension of {'?' if extent is None else extent}",
-            "indices inside of it",
-            "leave the split out",
-        )
+        what = f"SC{split} cuts a dimension of {'?' if extent is None else extent}"
+        return Reason(what, "indices inside of it", "leave the split out")
     return None

@@ -75,9 +75,8 @@ def is_bitcast(a: Shape | str, b: Shape | str, permutation: Sequence[int] | None
         if a.dimensions == b.dimensions and None not in answers and lower(a) == lower(b):
             return True
         what = f"it is not known whether {a} is {b} as it stands"
-        raise Unproven(
-            what, "sizes that are known, or one layout", "give the names numbers: lower and parse_shape take them"
-        )
+        fix = "give the names numbers: lower and parse_shape take them"
+        raise Unproven(what, "sizes that are known, or one layout", fix)
     return _same_in_row_major(lower(a), logical_dimensions(a), lower(b), logical_dimensions(b))
 
 
@@ -154,8 +153,7 @@ def _agree(n: int, f: Callable[[Any], Any], g: Callable[[Any], Any], what: str) 
 
 
 def _digits_of_run(modes: list[tuple[Layout, int]]) -> list[tuple[int, int]] | None:
-    """The digits of a run of modes, as far as it reaches; None if one but the last is padded, and is no sum
-    of digits then."""
+    """The digits of a run of modes as far as it reaches; None if one but the last is padded: it is no sum of digits."""
     out: list[tuple[int, int]] = []
     for k, (mode, n) in enumerate(modes):
         pairs = [(int(s), int(d)) for s, d in zip(leaves(mode.shape), leaves(mode.stride))]
@@ -226,17 +224,11 @@ def relayout(a: Shape | str, b: Shape | str) -> Relayout:
     """
     a, b = as_shape(a), as_shape(b)
     if not all(isinstance(n, int) for n in (*logical_dimensions(a), *logical_dimensions(b))):
-        raise Unproven(
-            f"relayout of {a} and {b}",
-            "sizes that are known",
-            "give the names numbers: parse_shape takes them as symbols",
-        )
+        what = f"relayout of {a} and {b}"
+        raise Unproven(what, "sizes that are known", "give the names numbers: parse_shape takes them as symbols")
     if (a.element_type, a.dimensions) != (b.element_type, b.dimensions):
-        raise RankError(
-            f"relayout of {a} and {b}",
-            "one array: equal dimensions and element type",
-            "ask is_bitcast(a, b) of a reshape",
-        )
+        what = f"relayout of {a} and {b}"
+        raise RankError(what, "one array: equal dimensions and element type", "ask is_bitcast(a, b) of a reshape")
     same = is_bitcast(a, b)
     source, destination = lower(a), lower(b)
     dims, count = logical_dimensions(a), element_count(a)
@@ -285,8 +277,7 @@ def _placed(layout: Layout, dims: tuple[int, ...]) -> Placed:
 
 
 def _run(source: Placed, destination: Placed, dims: tuple[int, ...]) -> int:
-    """Elements that follow each other in both: the digits that both have in one place of memory, up to
-    the first padding."""
+    """Elements that follow each other in both: the digits that both have in one place, up to the first padding."""
     run, found = 1, list[list[_Piece]]([] for _n in dims)
     while True:
         for d in range(len(dims)):

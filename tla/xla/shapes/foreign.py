@@ -29,9 +29,8 @@ def element_type(dtype: object) -> str:
     name = "pred" if given in ("bool", "bool_") else given.replace("_", "")
     name = re.sub(r"^(bfloat|float|uint|int|complex)(?=\d)", lambda kind: _PREFIXES[kind[1]], name)
     if name not in BITS:
-        raise LeafTypeError(
-            f"the dtype {given:.60}", "one that XLA has: " + " ".join(BITS), "convert the array with .astype first"
-        )
+        what = f"the dtype {given:.60}"
+        raise LeafTypeError(what, "one that XLA has: " + " ".join(BITS), "convert the array with .astype first")
     return name
 
 

@@ -94,18 +94,15 @@ def lower_padded(dims: Sequence[int], minor_to_major: Sequence[int], padded_dime
     sizes, padded = integers_of("dims", dims), integers_of("padded_dimensions", padded_dimensions)
     order = integers_of("minor_to_major", minor_to_major)
     if not len(sizes) == len(padded) == len(order):
-        raise RankError(
-            f"{len(sizes)}, {len(padded)} and {len(order)} numbers", "equal ranks", "give one for each dimension"
-        )
+        what = f"{len(sizes)}, {len(padded)} and {len(order)} numbers"
+        raise RankError(what, "equal ranks", "give one for each dimension")
     if sorted(order) != [*range(len(sizes))]:
-        raise RangeError(
-            f"minor_to_major {order}", f"each of 0 to {len(sizes) - 1} once", "list them, the minor-most first"
-        )
+        what = f"minor_to_major {order}"
+        raise RangeError(what, f"each of 0 to {len(sizes) - 1} once", "list them, the minor-most first")
     for n, p in zip(sizes, padded):
         if not 0 <= n <= p:
-            raise RangeError(
-                f"the dimension {n}, padded to {p}", "padded_dimensions that are no smaller", "pad more, or not at all"
-            )
+            what = f"the dimension {n}, padded to {p}"
+            raise RangeError(what, "padded_dimensions that are no smaller", "pad more, or not at all")
     strides = dict(zip(order, itertools.accumulate((padded[d] for d in order), initial=1, func=int.__mul__)))
     return Layout(
         tuple(map(static, padded)), tuple(static(strides[d]) for d in range(len(sizes))), tuple(map(static, sizes))
@@ -121,8 +118,7 @@ def _after(outer: object, stage: Layout) -> Any:
 
 
 def _padded(stage: Layout, outer: AnyLayout) -> Layout:
-    """The stage with the most significant digits padded as `outer` pads them: those that are alone in their
-    coordinate."""
+    """The stage with the most significant digits padded as `outer` pads them: those alone in their coordinate."""
     goes_to = [d.path[0] for d in leaves(stage.stride) if isinstance(d, ScaledBasis)]
     shapes = []
     for s, d in zip(stage.shape, stage.stride):
@@ -157,8 +153,7 @@ def _by_axes(whole: ComposedLayout, dims: tuple[int, ...]) -> Layout | None:
 
 
 def _axis(offsets: list[int]) -> list[tuple[int, int]] | None:
-    """The modes of a function of one coordinate, given by its values; None if it is no layout. The last
-    one may overhang."""
+    """The modes of a function of one coordinate by its values; None if it is no layout. The last one may overhang."""
     modes: list[tuple[int, int]] = []
     while len(offsets) > 1:
         step = offsets[1]
@@ -182,8 +177,7 @@ def digits(shape: Shape | str) -> tuple[tuple[Digit, ...], ...]:
 
 
 def _stages(shape: ArrayShape) -> list[Layout]:
-    """Layouts to be composed, the first from the array's coordinates, the last into offsets: one where
-    one plan does."""
+    """Layouts to compose, the first from the array's coordinates, the last into offsets: one where one plan does."""
     stages, digits, dims = [], untiled(shape), logical_dimensions(shape)
     for level, tile in enumerate(shape.effective_layout.tiles):
         try:
@@ -201,8 +195,7 @@ def _stages(shape: ArrayShape) -> list[Layout]:
 
 
 def _into_coordinates(digits: list[Digit], merged: list[tuple[int, ...]], dims: tuple[int, ...]) -> Layout:
-    """The layout from coordinates to the digits, each group of these merged into one coordinate, the
-    last one fastest."""
+    """The layout from coordinates to the digits, each group of these merged into one coordinate, the last fastest."""
     strides: list[Any] = [None] * len(digits)
     for k, group in enumerate(merged):
         step = 1
@@ -234,8 +227,7 @@ _PLACE = operator.attrgetter("place")
 
 
 def _by_dimension(digits: Iterable[Digit], strides: Iterable[Any], dims: tuple[int, ...]) -> list[tuple[Digit, ...]]:
-    """The digits of each dimension with these strides, the least significant first, as far as they count on from
-    one to the next."""
+    """Each dimension's digits with these strides, least significant first, as far as each counts on from the last."""
     found = list[list[Digit]]([] for _n in dims)
     for digit, stride in zip(digits, strides):
         if digit.extent != 1 and digit.dimension is not None:

@@ -52,11 +52,9 @@ def stages_of(layout: Layout | ComposedLayout, sizes: tuple[int | None, ...]) ->
         ]
         return [*map(_stage, inputs, reach, [*reach[1:], ()])]
     except _Unfit as why:
-        raise LoweringError(
-            f"raise_ of {shown(layout)}: {why}",
-            "one shape:stride, or a chain of them, of known sizes",
-            "raise the layout without its offset or swizzle: a tiling begins at 0",
-        ) from None
+        what = f"raise_ of {shown(layout)}: {why}"
+        fix = "raise the layout without its offset or swizzle: a tiling begins at 0"
+        raise LoweringError(what, "one shape:stride, or a chain of them, of known sizes", fix) from None
 
 
 def _parts(layout: Any) -> list[Layout]:

@@ -29,8 +29,7 @@ _TYPE_NAMES = {number: name for name, number in PRIMITIVE_TYPES.items()}
 
 
 class _Field(NamedTuple):
-    """A field of a message: its number on the wire, whether it is repeated, and the message that it holds, if
-    it holds one."""
+    """A field of a message: its number on the wire, whether it is repeated, and the message that it holds, if any."""
 
     number: int
     repeated: bool = False
@@ -143,9 +142,8 @@ def _shape_of(proto: object, depth: int) -> Shape:
     """The shape that a ShapeProto says."""
     fields = _fields(proto, "ShapeProto")
     if depth > MAX_DEPTH:
-        raise RangeError(
-            f"a ShapeProto deeper than {MAX_DEPTH}", "tuples in tuples up to there", "put the elements side by side"
-        )
+        what = f"a ShapeProto deeper than {MAX_DEPTH}"
+        raise RangeError(what, "tuples in tuples up to there", "put the elements side by side")
     name = _type_name(fields.get("element_type"))
     inner = tuple(_shape_of(x, depth + 1) for x in _list(fields, "tuple_shapes"))
     if name in ("tuple", "buffer"):
@@ -217,11 +215,8 @@ def _type_name(value: Any) -> str:
     name = _TYPE_NAMES.get(value) if isinstance(value, int) else value.lower() if isinstance(value, str) else None
     name = "opaque_type" if name == "opaque" else name
     if name not in PRIMITIVE_TYPES:
-        raise RangeError(
-            f"element_type {value!r:.40}",
-            "a PrimitiveType such as F32, or its number",
-            "see PRIMITIVE_TYPES of tla.xla.shapes.proto",
-        )
+        fix = "see PRIMITIVE_TYPES of tla.xla.shapes.proto"
+        raise RangeError(f"element_type {value!r:.40}", "a PrimitiveType such as F32, or its number", fix)
     return str(name)
 
 
@@ -381,11 +376,8 @@ def _of_wire(data: bytes, message: str, depth: int) -> Proto:
     out: Proto = {}
     at = 0
     if depth > 2 * MAX_DEPTH:
-        raise RangeError(
-            f"a {message} deeper than {2 * MAX_DEPTH} messages",
-            "tuples in tuples up to there",
-            "put elements side by side",
-        )
+        what = f"a {message} deeper than {2 * MAX_DEPTH} messages"
+        raise RangeError(what, "tuples in tuples up to there", "put elements side by side")
     while at < len(data):
         key, at = _read_varint(data, at)
         content: Any
@@ -438,10 +430,5 @@ def _signed(n: int) -> int:
 
 
 def _broken(data: bytes, what: str) -> NoReturn:
-    raise ParseError(
-        data[:40].hex(),
-        0,
-        what,
-        "a ShapeProto in protobuf's wire format",
-        "the bytes may be cut, or of another message",
-    )
+    fix = "the bytes may be cut, or of another message"
+    raise ParseError(data[:40].hex(), 0, what, "a ShapeProto in protobuf's wire format", fix)

@@ -103,9 +103,8 @@ def raise_(layout: Layout | ComposedLayout, element_type: Any = "f32") -> ArrayS
     if 0 in sizes and None not in sizes:  # there is nothing that a map could differ in
         return ArrayShape(element_type, sizes, ArrayLayout(tuple(reversed(range(len(sizes))))))
     if None in sizes:
-        raise LoweringError(
-            f"raise_ of {shown(layout)}: its sizes are not known", "numbers", "give its symbols values: n.at(M=100)"
-        )
+        what = f"raise_ of {shown(layout)}: its sizes are not known"
+        raise LoweringError(what, "numbers", "give its symbols values: n.at(M=100)")
     stages = stages_of(layout, sizes)
     for stage in stages:
         _require_clear(layout, stage)
@@ -126,14 +125,12 @@ def raise_(layout: Layout | ComposedLayout, element_type: Any = "f32") -> ArrayS
         return whole
     if (other := similar or whole or _constructed(layout, element_type, stages, stages)) is not None:
         return other
-    raise LoweringError(
-        f"raise_ of {shown(layout)}", "the map of a tiling of 64-bit sizes", "raise a part of it: a tile, or a mode"
-    )
+    what = f"raise_ of {shown(layout)}"
+    raise LoweringError(what, "the map of a tiling of 64-bit sizes", "raise a part of it: a tile, or a mode")
 
 
 def _padded(layout: Layout | ComposedLayout) -> list[Stage] | None:
-    """The stages of a layout over all of its extents, padding included; None for a chain whose padding goes
-    past the next part."""
+    """The stages of a layout over all its extents, padding too; None for a chain whose padding passes the next part."""
     try:
         return stages_of(layout, tuple(map(known, product_each(layout.shape))))
     except LoweringError:
@@ -168,8 +165,7 @@ def _require_clear(layout: Layout | ComposedLayout, stage: Stage) -> None:
 
 
 def _same_map(found: Layout | ComposedLayout, layout: Layout | ComposedLayout, stages: list[Stage]) -> bool:
-    """Whether the offsets in the array are proved to be equal: stage by stage; or, of composed layouts, everywhere if
-    that is short."""
+    """Whether offsets in the array are proved equal: by stages; of composed layouts, everywhere if that is short."""
     sizes = stages[0].sizes
     if stages_of(found, sizes) == stages:
         return True
@@ -195,8 +191,7 @@ def _candidates(element_type: str, stages: list[Stage], padded: list[Stage] | No
 
 
 def _orders(wanted: Digits) -> list[tuple[int, ...]]:
-    """Orders of the dimensions, minor to major, that the strides suggest: by their largest, by their smallest,
-    and as they are."""
+    """Orders of dimensions, minor to major, that strides suggest: by the largest, by the smallest, and as they are."""
     rank = len(wanted)
     largest = sorted(range(rank), key=lambda i: (wanted[i][-1][1] if wanted[i] else math.inf, -i))
     smallest = sorted(range(rank), key=lambda i: (wanted[i][0][1] if wanted[i] else math.inf, -i))
@@ -273,8 +268,7 @@ def _left(stage: Stage, order: tuple[int, ...], tiles: tuple[Tile, ...]) -> tupl
 
 
 def _made(pieces: tuple[Digit, ...], sizes: tuple[int, ...], following: tuple[int, ...]) -> Digits:
-    """The digits of numbers below `sizes` where these pieces are laid out in memory, or merged into the
-    numbers that follow."""
+    """The digits of numbers below `sizes` where these pieces lie in memory, or are merged into the next numbers."""
     weights = [1]
     for group, n in zip(_groups(pieces, following or (math.inf,)), (*reversed(following), 1)):
         first = weights.pop()
@@ -288,8 +282,7 @@ def _made(pieces: tuple[Digit, ...], sizes: tuple[int, ...], following: tuple[in
 
 
 def _groups(pieces: tuple[Digit, ...], sizes: tuple[float, ...]) -> list[list[Digit]]:
-    """The pieces that make up each number below `sizes`, the minor-most number and piece first; numbers left
-    over are 1."""
+    """The pieces that make up each number below `sizes`, the minor-most number and piece first; numbers left are 1."""
     left, groups = [*pieces], []
     for at in reversed(range(len(sizes))):
         group = [left.pop()] if left else []

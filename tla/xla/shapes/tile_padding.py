@@ -66,11 +66,8 @@ def untiled(shape: ArrayShape) -> list[Digit]:
 def tiled(digits: list[Digit], tile: tuple[TileEntry, ...], level: int, shape: ArrayShape) -> list[Digit]:
     """The digits after one more tile level: those it leaves, the tile counts, the in-tile digits."""
     if COMBINE in tile:
-        raise LoweringError(
-            f"{shape}: tile {level} combines dimensions (*): one plan does not do",
-            "tiles of sizes",
-            "use xla.lower, which composes several plans",
-        )
+        what = f"{shape}: tile {level} combines dimensions (*): one plan does not do"
+        raise LoweringError(what, "tiles of sizes", "use xla.lower, which composes several plans")
     digits = [UNREACHED] * (len(tile) - len(digits)) + digits
     left = len(digits) - len(tile)
     counts, inner, tops = (

@@ -23,8 +23,7 @@ Tile = tuple[TileEntry, ...]
 
 
 class _Piece(NamedTuple):
-    """An entry of the list that tile levels split and reorder: how many slots it takes up, and where in
-    memory it belongs."""
+    """An entry of the list that tile levels split and reorder: the slots that it takes, and its place in memory."""
 
     slots: int
     place: int  # 0 is the most minor; what has no digit is most major
@@ -60,8 +59,7 @@ def _splits(sizes: tuple[int, ...]) -> list[Tile]:
 
 
 def _sorted(digits: Digits) -> tuple[list[Tile], int]:
-    """The tile levels after which the list, read in row-major order, is memory; and how many of its
-    pieces hold digits."""
+    """The tile levels after which the list, read in row-major order, is memory; and how many pieces hold digits."""
     rank, placed = len(digits), in_memory(digits)
     if not placed:
         return [], 1

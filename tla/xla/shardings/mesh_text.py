@@ -69,11 +69,8 @@ class MeshReader(XlaReader):
     def axis(self) -> Axis:
         at, name = self.at, self.name()
         if name not in self.names:
-            self.fail(
-                f"axis {name!r:.40} is not in the mesh",
-                f"{', '.join(map(repr, self.names)) or 'none: it has no axes'}"[:200],
-                at=at,
-            )
+            what = f"axis {name!r:.40} is not in the mesh"
+            self.fail(what, f"{', '.join(map(repr, self.names)) or 'none: it has no axes'}"[:200], at=at)
         if not self.take(":"):
             return Axis(name)
         pre = self.enclosed(

@@ -164,25 +164,16 @@ class _ShardingReader(MeshReader):
         """Refuse items that do not go together."""
         for field in ("devices", "subgroups") if kind != "tiled" else ():
             if field in at:
-                self.fail(
-                    f"{field} beside {kind}",
-                    "none: that is about the whole array",
-                    "leave one of them out",
-                    at=at[field],
-                )
+                what = f"{field} beside {kind}"
+                self.fail(what, "none: that is about the whole array", "leave one of them out", at=at[field])
         if "device" in at and kind != "maximal":
-            self.fail(
-                "device= without maximal", "{maximal device=3}", "write maximal, or leave it out", at=at["device"]
-            )
+            what = "device= without maximal"
+            self.fail(what, "{maximal device=3}", "write maximal, or leave it out", at=at["device"])
         if kind == "maximal" and "device" not in at:
             self.fail("a maximal sharding without a device", "{maximal device=3}", "write device=", at=at["kind"])
         if kind == "tiled" and "devices" not in at:
-            self.fail(
-                "a sharding without devices",
-                "devices=[...], or a word such as replicated",
-                "write {replicated}",
-                at=start,
-            )
+            what = "a sharding without devices"
+            self.fail(what, "devices=[...], or a word such as replicated", "write {replicated}", at=start)
 
     def devices(self) -> Devices:
         return self.iota() if self.take("<=") else self.integers("device numbers, or <=[...]")
@@ -260,9 +251,8 @@ class _ShardingReader(MeshReader):
             or "word" in found
             or (found and (alone or field == "dims"))
         ):
-            self.unexpected(
-                "[{...}, ...] first, then replicated=, unreduced= and manual=, each once; or one word alone"
-            )
+            expected = "[{...}, ...] first, then replicated=, unreduced= and manual=, each once; or one word alone"
+            self.unexpected(expected)
         if field == "dims":
             return field, self.dims()
         self.advance()
@@ -320,8 +310,7 @@ class _ShardingReader(MeshReader):
 
 
 class _OlderReader(_ShardingReader):
-    """A reader of meshes and axes of them as XLA once wrote them: without quotes, as in @mesh<a=2,b=4>,
-    device_ids=([8]) {a}."""
+    """A reader of meshes and axes as XLA once wrote them, without quotes: @mesh<a=2,b=4>, device_ids=([8]) {a}."""
 
     tokens = r"<=|device_ids=|[][(){}<>,:=]|[^][(){}<>,:=\s]+"
 
