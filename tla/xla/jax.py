@@ -90,13 +90,8 @@ def layout_of(layout: Any, dtype: Any) -> ArrayLayout:
         what = f"the layout {given!r:.60}"
         raise LeafTypeError(what, "a jax.experimental.layout.Layout", "take one of compiled.input_formats")
     tiling, bits, name = given.tiling, given.sub_byte_element_size_in_bits, element_type(dtype)
-    if (
-        tiling is not None
-        and not bits
-        and BITS[name] < 8
-        and name[0] in "su"
-        and tuple(tiling[-1:]) != (_BYTES_IN_WORDS,)
-    ):
+    is_narrow = BITS[name] < 8 and name[0] in "su" and not bits
+    if is_narrow and tiling is not None and tuple(tiling[-1:]) != (_BYTES_IN_WORDS,):
         bits = 0 if _kind_of_device(getattr(layout, "sharding", None)) in _UNPACKED else BITS[name]
     tiles = tuple(tuple(COMBINE if t == INT64_MIN else t for t in tile) for tile in tiling or ())
     return ArrayLayout(tuple(reversed(given.major_to_minor)), tiles, element_size_in_bits=bits)
@@ -125,9 +120,8 @@ def to_layout(shape: Shape | str) -> Any:
         fix = "leave out the rest; S(n) is the memory_kind of a JAX sharding"
         raise LoweringError(f"{shape} as a Layout of JAX", "order, tiles and E(n) only", fix)
     tiling = tuple(tuple(INT64_MIN if t == COMBINE else t for t in tile) for tile in layout.tiles)
-    return jax_module("jax.experimental.layout").Layout(
-        tuple(reversed(layout.minor_to_major)), tiling, layout.element_size_in_bits
-    )
+    order = tuple(reversed(layout.minor_to_major))
+    return jax_module("jax.experimental.layout").Layout(order, tiling, layout.element_size_in_bits)
 
 
 def shape_of(array: Any, layout: object = None) -> ArrayShape:
@@ -186,9 +180,8 @@ def to_format(shape: Shape | str, sharding: Any) -> Any:
         raise LeafTypeError(what, "a jax.sharding.Sharding", "take array.sharding")
     kind = kinds[layout.memory_space]
     plain = ArrayShape(shape.element_type, shape.dimensions, layout._replace(memory_space=0), shape.dynamic)
-    return jax_module("jax.experimental.layout").Format(
-        to_layout(plain), sharding if kind is None else sharding.with_memory_kind(kind)
-    )
+    placed = sharding if kind is None else sharding.with_memory_kind(kind)
+    return jax_module("jax.experimental.layout").Format(to_layout(plain), placed)
 
 
 class DeviceBytes(NamedTuple):
@@ -414,12 +407,8 @@ def arrays(compiled: Any) -> tuple[ProgramArray, ...]:
         what = f"the arrays of a {type(compiled).__name__}"
         raise LeafTypeError(what, "a compiled program", "write jax.jit(f).lower(...).compile()")
     (args, kwargs), (arg_formats, kwarg_formats) = compiled.args_info, compiled.input_formats
-    parts = (
-        ("args", args, arg_formats),
-        ("kwargs", kwargs, kwarg_formats),
-        ("result", compiled.out_info, compiled.output_formats),
-    )
-    return tuple(array for part in parts for array in _leaves(*part))
+    given = *_leaves("args", args, arg_formats), *_leaves("kwargs", kwargs, kwarg_formats)
+    return (*given, *_leaves("result", compiled.out_info, compiled.output_formats))
 
 
 def _leaves(name: str, infos: object, formats: object) -> Iterator[ProgramArray]:
@@ -429,9 +418,8 @@ def _leaves(name: str, infos: object, formats: object) -> Iterator[ProgramArray]
         if form.layout is not None:
             dims, dtype = _physical(info)
             local = (*form.sharding.shard_shape(tuple(info.shape)), *dims[len(info.shape) :])
-            shape = ArrayShape(
-                element_type(dtype), local, layout_of(form, dtype)._replace(memory_space=_space(form.sharding))
-            )
+            layout = layout_of(form, dtype)._replace(memory_space=_space(form.sharding))
+            shape = ArrayShape(element_type(dtype), local, layout)
             yield ProgramArray(name + tree.keystr(path), dims, shape, sharding_of(form.sharding, len(dims)))
 
 

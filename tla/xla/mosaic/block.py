@@ -102,9 +102,8 @@ class Block:
             f"legal      {'yes' if self.compiles else f'no: {self.refused or self.mosaic}'}",
             f"memref     {self.memref}",
             f"registers  {self.vregs} of vpad {self.registers}{', all full' if self.efficient else ''}",
-            f"VMEM       {self.vmem:,} bytes ({self.vmem / self.capacity:.1%} of {self.target}'s): {self.buffers} x "
-            f"{self.bytes:,}, "
-            f"{self.waste:,} of each hold nothing",
+            f"VMEM       {self.vmem:,} bytes ({self.vmem / self.capacity:.1%} of {self.target}'s): "
+            f"{self.buffers} x {self.bytes:,}, {self.waste:,} of each hold nothing",
         ]
         return "\n".join([*lines, *(f"change     {text}" for text in self.advice)])
 
@@ -147,14 +146,8 @@ def block(
     dims, sizes = _checked(element_type, shape, extents)
     generation = checked_target(target) or "v5e"
     bits = 32 if element_type == "pred" else BITS[element_type]
-    memref = MemRef(
-        "i32" if element_type == "pred" else _mlir(element_type),
-        tuple(n or 1 for n in sizes),
-        _tiles(bits, dims, sizes, generation in verdicts.FIRST),
-        None,
-        "vmem",
-        "tc",
-    )
+    tiles = _tiles(bits, dims, sizes, generation in verdicts.FIRST)
+    memref = MemRef(_mlir(element_type), tuple(n or 1 for n in sizes), tiles, None, "vmem", "tc")
     kept = tuple(n for n in sizes if n is not None)
     registers = RegisterLayout(bits, (0, 0), _tiling(memref, kept, bits), -2 if len(kept) == 1 else None)
     taken = _taken(memref, bits)
@@ -168,11 +161,9 @@ def block(
     found = Block(
         element_type, dims, sizes, generation, refused, "", memref, registers, vregs, taken, int(count), waste, advice
     )
-    return (
-        found
-        if refused
-        else replace(found, mosaic=verdicts.of_mosaic(element_type, generation, dims, memref, found.vmem))
-    )
+    if refused:
+        return found
+    return replace(found, mosaic=verdicts.of_mosaic(element_type, generation, dims, memref, found.vmem))
 
 
 def _checked(element_type: Any, shape: Any, extents: Any) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
@@ -196,12 +187,10 @@ def _checked(element_type: Any, shape: Any, extents: Any) -> tuple[tuple[int, ..
 
 
 def _mlir(element_type: str) -> str:
-    """MLIR's name of a type in kernels: integers have no sign there."""
-    return (
-        f"i{BITS[element_type]}"
-        if element_type[0] in "su"
-        else next(m for m, name in MLIR_TYPES.items() if name == element_type)
-    )
+    """MLIR's name of a type in kernels: integers have no sign there, and a truth value is one of 32 bits."""
+    if element_type[0] in "su":
+        return f"i{BITS[element_type]}"
+    return "i32" if element_type == "pred" else next(m for m, name in MLIR_TYPES.items() if name == element_type)
 
 
 def _tiles(bits: int, dims: tuple[int, ...], sizes: tuple[int | None, ...], first: bool) -> tuple[tuple[int, ...], ...]:

@@ -86,10 +86,8 @@ class KernelCall:
         for w in self.windows:
             sizes = ",".join("None" if n is None else str(n) for n in w.block.extents)
             array = f"{w.block.element_type}[{','.join(map(str, w.block.array))}]"
-            lines.append(
-                f"{'result' if w.output else 'argument':10} ({sizes}) of {array}: {w.copies:,} copies, {w.bytes:,} "
-                "bytes"
-            )
+            kind = "result" if w.output else "argument"
+            lines.append(f"{kind:10} ({sizes}) of {array}: {w.copies:,} copies, {w.bytes:,} bytes")
         return "\n".join([*lines, *(f"change     {text}" for text in self.advice)])
 
 
@@ -141,9 +139,8 @@ def pallas_call(
         if not isinstance(rows, (tuple, list)):
             what = f"{name} of type {type(rows).__name__}"
             raise LeafTypeError(what, "a list with a row for each", "write [('f32', ...)]")
-    specs = [
-        _spec(row, k >= len(inputs), min(2, math.prod(steps)), target) for k, row in enumerate((*inputs, *outputs))
-    ]
+    buffers = min(2, math.prod(steps))
+    specs = [_spec(row, k >= len(inputs), buffers, target) for k, row in enumerate((*inputs, *outputs))]
     windows, problems = [], []
     order = tuple(range(len(steps)))
     for spec in specs:

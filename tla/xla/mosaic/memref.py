@@ -190,12 +190,8 @@ def _check(m: MemRef) -> None:
     if not isinstance(m.memory_space, str) or not isinstance(m.core, str):
         what = f"the memory space {m.memory_space!r:.40}"
         raise LeafTypeError(what, "a name such as 'vmem'", "leave it empty where it is not said")
-    reach = (
-        math.prod(n or 1 for n in m.dimensions)
-        * max([*(m.strides or ()), 1])
-        * math.prod(math.prod(t) for t in m.tiles[:1])
-    )
-    if reach > INT64_MAX:
+    tile = math.prod(m.tiles[0]) if m.tiles else 1
+    if math.prod(n or 1 for n in m.dimensions) * max([*(m.strides or ()), 1]) * tile > INT64_MAX:
         what = f"a memref of {m.dimensions}: its size overflows"
         raise RangeError(what, "offsets that 64 bits hold", "use smaller dimensions")
 

@@ -133,11 +133,8 @@ class RegisterLayout:
         sizes = integers_of("dims", dims)
         if any(n < 1 for n in sizes) or math.prod(sizes) > 2**43:
             raise RangeError(f"a vector of {sizes}", "extents of 1 or more, at most 2**43 elements", "write its shape")
-        full = (
-            sizes
-            if self.implicit is None
-            else (*sizes[: len(sizes) + self.implicit + 1], 1, *sizes[len(sizes) + self.implicit + 1 :])
-        )
+        at = len(sizes) + 1 + (self.implicit or 0)
+        full = sizes if self.implicit is None else (*sizes[:at], 1, *sizes[at:])
         if len(full) < 2:
             what = f"a vector of {len(sizes)} dimensions in vpad {self}"
             raise RankError(what, "two, or one and an implicit one", "write ...,-2")
