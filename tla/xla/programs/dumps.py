@@ -73,10 +73,8 @@ def program_file(*paths: str | os.PathLike[str]) -> Path:
         what = f"{given[0]}: {len(files)} files, and no program after optimizations"
         raise RangeError(what, "the files of a program", fix)
     if len(chosen) > 1:
-        what = (
-            f"{given[0]}: {len(chosen)} programs: "
-            f"{', '.join(path.name for path in chosen[:3])}{', ...' if chosen[3:] else ''}"
-        )
+        names = ", ".join(path.name for path in chosen[:3])
+        what = f"{given[0]}: {len(chosen)} programs: {names}{', ...' if chosen[3:] else ''}"
         fix = f"give {chosen[0]}, which is the largest; xla.census reads all of a folder"
         raise RangeError(what, "the files of one", fix)
     return chosen[0]

@@ -204,9 +204,8 @@ def module_of(lines: Iterable[Located], around: list[str] | None = None) -> Modu
     around = around or []
     header = next((line for line in map(str.lstrip, around) if line.startswith("HloModule")), "")
     name = _HEADER.match(header)
-    return Module(
-        name[1] if name else None, header, {k: tuple(v) for k, v in computations.items()}, entry, _Tables(around)
-    )
+    bodies = {k: tuple(v) for k, v in computations.items()}
+    return Module(name[1] if name else None, header, bodies, entry, _Tables(around))
 
 
 class _Tables(Mapping[str, Mapping[int, "str | dict[str, int]"]]):
@@ -244,10 +243,8 @@ def require_apart(module: Module) -> None:
     """Refuse a module printed with computations inside of the instructions that call them: they have no names."""
     inside = next((name for name in module.computations if "/" in name), None)
     if inside is not None:
-        what = (
-            f"module {module.name or 'without a header'} is printed with computations inside of instructions, as in "
-            f"{inside}"
-        )
+        name = module.name or "without a header"
+        what = f"module {name} is printed with computations inside of instructions, as in {inside}"
         fix = "take what compile().as_text() or --xla_dump_to gives; totals(..., interiors=True) counts this print too"
         raise LoweringError(what, "one computation after the other", fix)
 

@@ -116,9 +116,8 @@ def _runs_of_file(reader: Any, file: Path) -> Iterator[_Run]:
 
 def _files(path: str | os.PathLike[str]) -> list[Path]:
     """The files of the newest trace at a path."""
-    require_type(
-        path, (str, os.PathLike), "a profile of type", "the path of a trace", f"give a file {_ENDING}, or its folder"
-    )
+    fix = f"give a file {_ENDING}, or its folder"
+    require_type(path, (str, os.PathLike), "a profile of type", "the path of a trace", fix)
     at = Path(path)
     if not at.is_dir():
         return [at]
@@ -142,9 +141,8 @@ def _runs(device: str, plane: Any) -> Iterator[_Run]:
         for line in plane.lines:
             yield from _stated(device, line.events)
         return
-    modules = sorted(
-        (e.start_ns, _PROGRAM_ID.sub("", e.name)) for e in (lines[_MODULES].events if _MODULES in lines else ())
-    )
+    events = lines[_MODULES].events if _MODULES in lines else ()
+    modules = sorted((e.start_ns, _PROGRAM_ID.sub("", e.name)) for e in events)
     starts = [start for start, _name in modules]
     for name in (_OPS, _ASYNC):
         for event in lines[name].events if name in lines else ():
@@ -171,6 +169,5 @@ def _added_up(runs: Iterable[_Run]) -> Profile:
 
 def _time(runs: list[_Run]) -> Time:
     taken, in_flight = ([run.seconds for run in runs if run.overlapped is kind] for kind in (False, True))
-    return Time(
-        max(len(taken), len(in_flight)), len({run.device for run in runs}), math.fsum(taken), math.fsum(in_flight)
-    )
+    devices = len({run.device for run in runs})
+    return Time(max(len(taken), len(in_flight)), devices, math.fsum(taken), math.fsum(in_flight))

@@ -90,12 +90,8 @@ def reuse(found: Flow, offered: Iterable[tuple[int, int]]) -> None:
     fixed = whole_buffers(found)
     for result, operand in offered:
         one, two = found.buffer(result), found.buffer(operand)
-        if (
-            one != two
-            and one not in fixed
-            and two not in fixed
-            and _apart(held[two], held[one], found.values[result].start)
-        ):
+        free = one != two and one not in fixed and two not in fixed
+        if free and _apart(held[two], held[one], found.values[result].start):
             found.share(result, operand)
             held[found.buffer(result)] = _merged(held[one] + held[two])
 

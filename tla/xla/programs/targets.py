@@ -104,9 +104,7 @@ def target_beside(path: object) -> str | None:
     if not beside.is_file() or beside.stat().st_size > _MIB:
         return None
     text = beside.read_text(errors="replace")
-    version, variant = (
-        re.search(pattern, text) for pattern in (r"\bversion:\s*TPU_VERSION_(\w+)", r'\bvariant:\s*"(\w*)"')
-    )
+    version, variant = re.search(r"\bversion:\s*TPU_VERSION_(\w+)", text), re.search(r'\bvariant:\s*"(\w*)"', text)
     return _VERSIONS.get((version[1] if version else "", variant[1] if variant else ""))
 
 

@@ -33,12 +33,9 @@ class _Foreign(NamedTuple):
 
 
 _COMPILE = "compile it: jax.jit(f).lower(...).compile().as_text() is HLO text"
+_CALLER = "give the HLO text of the program that calls the kernel"
 _FOREIGN = (
-    _Foreign(
-        "stable_mosaic|tpu\\.|#tpu",
-        "Mosaic, the language of Pallas kernels",
-        "give the HLO text of the program that calls the kernel",
-    ),
+    _Foreign("stable_mosaic|tpu\\.|#tpu", "Mosaic, the language of Pallas kernels", _CALLER),
     _Foreign("stablehlo\\.|vhlo\\.", "StableHLO", _COMPILE),
     _Foreign("mhlo\\.|chlo\\.", "MHLO", _COMPILE),
     _Foreign("", "MLIR", _COMPILE),

@@ -78,12 +78,8 @@ METADATA = frozenset(
     source_end_line source_file source_line stack_frame_id""".split()  # noqa: SIM905
 )
 #: The attributes without which an instruction says nothing, of those that are read here.
-NEEDED = {
-    "fusion": ("calls",),
-    "get-tuple-element": ("index",),
-    "transpose": ("dimensions",),
-    "while": ("condition", "body"),
-}
+NEEDED = {"while": ("condition", "body"), "fusion": ("calls",), "get-tuple-element": ("index",)}
+NEEDED["transpose"] = ("dimensions",)
 _KEYS = re.compile(r", ?([A-Za-z_][\w-]*)=")
 _ASYNC = ("-start", "-update", "-done")
 
