@@ -33,21 +33,8 @@ BITS = {
     **dict.fromkeys(("s2", "u2"), 2),
     **dict.fromkeys(("s4", "u4", "f4e2m1fn"), 4),
     **dict.fromkeys(("f6e2m3fn", "f6e3m2fn"), 6),
-    **dict.fromkeys(
-        (
-            "s8",
-            "u8",
-            "f8e3m4",
-            "f8e4m3",
-            "f8e4m3fn",
-            "f8e4m3b11fnuz",
-            "f8e4m3fnuz",
-            "f8e5m2",
-            "f8e5m2fnuz",
-            "f8e8m0fnu",
-        ),
-        8,
-    ),
+    **dict.fromkeys(("s8", "u8", "f8e3m4", "f8e4m3", "f8e4m3fn", "f8e4m3b11fnuz"), 8),
+    **dict.fromkeys(("f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz", "f8e8m0fnu"), 8),
     **dict.fromkeys(("s16", "u16", "f16", "bf16"), 16),
     **dict.fromkeys(("s32", "u32", "f32"), 32),
     **dict.fromkeys(("s64", "u64", "f64", "c64"), 64),
@@ -203,16 +190,15 @@ class ArrayShape(Record, Displayed):
         >>> print(shape, shape.text(combine="-1"))
         f32[7,8]{1,0:T(*,2)} f32[7,8]{1,0:T(-1,2)}
         """
-        dims = ",".join(
-            "?" if d is None else f"<={d}" if dyn else str(d) for d, dyn in zip(self.dimensions, self.dynamic)
-        )
+        marked = zip(self.dimensions, self.dynamic)
+        dims = ",".join("?" if d is None else f"<={d}" if dyn else str(d) for d, dyn in marked)
         return f"{self.element_type}[{dims}]{self.layout.text(combine) if self.layout else ''}"
 
     def with_layout(self) -> ArrayShape:
         """This shape, with the default layout (last dimension fastest, no tiles) where it has none."""
-        return (
-            self if self.layout else ArrayShape(self.element_type, self.dimensions, self.effective_layout, self.dynamic)
-        )
+        if self.layout:
+            return self
+        return ArrayShape(self.element_type, self.dimensions, self.effective_layout, self.dynamic)
 
     @property
     def effective_layout(self) -> ArrayLayout:
@@ -335,36 +321,23 @@ def _wrongs(
         yield "dimensions", Reason("a negative dimension", "0 or more", "write the extent")
     for d in dims:
         if d is not None and not at_most(0, d):
-            yield (
-                "dimensions",
-                Reason(
-                    f"the dimension {d} may be negative", "0 or more", "declare sizes so that it is not: at_least=..."
-                ),
-            )
+            fix = "declare sizes so that it is not: at_least=..."
+            yield "dimensions", Reason(f"the dimension {d} may be negative", "0 or more", fix)
     if _bytes_overflow(element_type, dims):
-        yield (
-            "dimensions",
-            Reason(
-                f"the size of {element_type}{list(dims)} overflows",
-                "a byte count that 64 bits hold",
-                "use smaller dimensions",
-            ),
-        )
+        what = f"the size of {element_type}{list(dims)} overflows"
+        yield "dimensions", Reason(what, "a byte count that 64 bits hold", "use smaller dimensions")
     if layout is None:
         return
     if why := _why_not_order(layout.minor_to_major, len(dims)):
         yield "minor_to_major", why
-    if why := _why_not_tiles(
-        element_type, tuple(0 if (n := dims[d]) is None else n for d in reversed(layout.minor_to_major)), layout.tiles
-    ):
+    physical = tuple(0 if (n := dims[d]) is None else n for d in reversed(layout.minor_to_major))
+    if why := _why_not_tiles(element_type, physical, layout.tiles):
         yield "tiles", why
     bits, given = BITS[element_type], layout.element_size_in_bits
     if not (given in (0, bits) or (bits < 8 and given in (8, 16, 32))):
         expected = f"{bits}" + (", or 8, 16, 32 for one element in so many bits" if bits < 8 else "")
-        yield (
-            "element_size_in_bits",
-            Reason(f"E({given}) on {element_type}, which has {bits} bits", expected, "leave E out"),
-        )
+        what = f"E({given}) on {element_type}, which has {bits} bits"
+        yield "element_size_in_bits", Reason(what, expected, "leave E out")
     for field in NUMBERS:
         if why := _why_not_number(layout, field):
             yield field, why

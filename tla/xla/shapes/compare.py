@@ -94,9 +94,8 @@ def transposed(shape: ArrayShape, permutation: Sequence[int]) -> ArrayShape:
     layout = shape.effective_layout
     places = {d: i for i, d in enumerate(order)}
     layout = layout._replace(minor_to_major=tuple(places[d] for d in layout.minor_to_major))
-    return ArrayShape(
-        shape.element_type, tuple(shape.dimensions[d] for d in order), layout, tuple(shape.dynamic[d] for d in order)
-    )
+    dims, dynamic = tuple(shape.dimensions[d] for d in order), tuple(shape.dynamic[d] for d in order)
+    return ArrayShape(shape.element_type, dims, layout, dynamic)
 
 
 def _bits(shape: ArrayShape) -> int:
@@ -173,9 +172,8 @@ def _at(modes: list[tuple[Layout, int]], k: npt.NDArray[Any]) -> Any:
 
 
 def _same_everywhere(a: Any, dims_a: tuple[int, ...], b: Any, dims_b: tuple[int, ...]) -> bool:
-    return _agree(
-        math.prod(dims_a), lambda k: a(_index(k, dims_a)), lambda k: b(_index(k, dims_b)), "through a composed layout"
-    )
+    count, what = math.prod(dims_a), "through a composed layout"
+    return _agree(count, lambda k: a(_index(k, dims_a)), lambda k: b(_index(k, dims_b)), what)
 
 
 def _index(k: npt.NDArray[Any], dims: tuple[int, ...]) -> Any:

@@ -54,9 +54,8 @@ def default_layout(element_type: str, dims: Sequence[int], target: str = "v5e") 
     order = min(_orders(sizes, kind))[-1]
     minor = [sizes[i] for i in order[:2]]
     tiles = () if 0 in sizes else _tiles(kind, minor)
-    return ArrayShape(
-        shape.element_type, sizes, ArrayLayout(order, tiles, element_size_in_bits=kind.bits if kind.packed else 0)
-    )
+    layout = ArrayLayout(order, tiles, element_size_in_bits=kind.bits if kind.packed else 0)
+    return ArrayShape(shape.element_type, sizes, layout)
 
 
 def orders(element_type: str, dims: Sequence[int]) -> Iterator[tuple[tuple[int, ...], Tiles, int]]:

@@ -94,9 +94,8 @@ def combined_shape(shape: Shape | str) -> ArrayShape:
     first = layout.tiles[0]
     dims = _merged(physical_dimensions(shape), first)
     tiles = (tuple(t for t in first if t != COMBINE), *layout.tiles[1:])
-    return ArrayShape(
-        shape.element_type, dims, layout._replace(minor_to_major=tuple(reversed(range(len(dims)))), tiles=tiles)
-    )
+    order = tuple(reversed(range(len(dims))))
+    return ArrayShape(shape.element_type, dims, layout._replace(minor_to_major=order, tiles=tiles))
 
 
 def _merged(sizes: tuple[Any, ...], tile: tuple[TileEntry, ...]) -> tuple[Any, ...]:
@@ -185,9 +184,8 @@ def explain(shape: Shape | str, index: Sequence[Any] | None = None, /, **sizes: 
 def _symbols(shape: ArrayShape, dims: tuple[Any, ...], index: Sequence[Any] | None) -> tuple[Any, ...]:
     if index is None:
         index = LETTERS.get(len(dims)) or tuple(f"i{d}" for d in range(len(dims)))
-    require_type(
-        index, (tuple, list), "an index of type", f"a tuple of {len(dims)} integers", "write (i,) for one dimension"
-    )
+    expected = f"a tuple of {len(dims)} integers"
+    require_type(index, (tuple, list), "an index of type", expected, "write (i,) for one dimension")
     if wrong := [i for i in index if not (isinstance(i, str) or is_int(i))]:
         what = f"{shown(wrong[0])} in an index of {shape}"
         raise LeafTypeError(what, "an integer, a symbol or a name", "explain goes element by element")

@@ -31,10 +31,8 @@ from .foreign import array_like
 from .printed_shape import array_at, printed_shape
 from .values import MAX_DEPTH, BufferShape, OpaqueShape, Shape, TokenShape, TupleShape
 
-_DECLARE, _EXPRESSIONS = (
-    OnDemand("tla.symbolic.declare"),
-    OnDemand("tla.symbolic.parse_expression"),
-)  # for dimensions that are names
+# For dimensions that are names.
+_DECLARE, _EXPRESSIONS = OnDemand("tla.symbolic.declare"), OnDemand("tla.symbolic.parse_expression")
 
 #: More dimensions that are names are refused: strides are products of these, and 10,000 of them took minutes.
 MAX_NAMED = 256
@@ -47,22 +45,11 @@ BLANK = r"(?s)(?:[ \t\r\n]+|/\*.*?\*/|//[^\n]*)*"
 _DIMENSIONS = r"\s*[A-Za-z0-9]+\s*\[([^][]*)\]"
 _NAME = r"(?<![A-Za-z0-9_])[A-Za-z][A-Za-z0-9_]*"
 _ORDER = ("D", "T", "L", "#", "*", "E", "S", "SC", "P", "M")
-_FIELDS = {
-    "L": "tail_padding_alignment_in_elements",
-    "E": "element_size_in_bits",
-    "S": "memory_space",
-    "M": "dynamic_shape_metadata_prefix_bytes",
-}
+_FIELDS = {"L": "tail_padding_alignment_in_elements", "E": "element_size_in_bits", "S": "memory_space"}
+_FIELDS["M"] = "dynamic_shape_metadata_prefix_bytes"
 # What other systems call the element types.
-_ALIASES = {
-    "bool": "pred",
-    "bfloat16": "bf16",
-    "half": "f16",
-    "float": "f32",
-    "double": "f64",
-    "complex64": "c64",
-    "complex128": "c128",
-}
+_ALIASES = {"bool": "pred", "bfloat16": "bf16", "half": "f16", "float": "f32", "double": "f64"}
+_ALIASES |= {"complex64": "c64", "complex128": "c128"}
 
 
 def parse_shape(text: str, *, symbols: object = None) -> Shape:
@@ -130,16 +117,9 @@ def named_shape(shape: Shape | str, sizes: Mapping[str, Any]) -> ArrayShape:
     if not isinstance(shape, str) or not used:
         return as_shape(shape)
     functions = re.findall(r"(ceil|min|max)\s*\(", shape)
-    return as_shape(
-        parse_shape(
-            shape,
-            symbols={
-                name: leaf(sizes[name]) if name in sizes else _DECLARE.dim(name)
-                for name in used
-                if name not in functions
-            },
-        )
-    )
+    names = [name for name in used if name not in functions]
+    symbols = {name: leaf(sizes[name]) if name in sizes else _DECLARE.dim(name) for name in names}
+    return as_shape(parse_shape(shape, symbols=symbols))
 
 
 def as_shape(shape: Shape | str) -> ArrayShape:
@@ -371,7 +351,6 @@ class _ShapeReader(XlaReader):
 
 def _suggest(name: str) -> str:
     low = name.lower()
-    alias = _ALIASES.get(low) or re.sub(
-        r"^(float|uint|int)(?=\d)", lambda m: {"float": "f", "uint": "u", "int": "s"}[m[1]], low
-    )
+    short = {"float": "f", "uint": "u", "int": "s"}
+    alias = _ALIASES.get(low) or re.sub(r"^(float|uint|int)(?=\d)", lambda m: short[m[1]], low)
     return f"write {alias}" if alias in BITS else ""

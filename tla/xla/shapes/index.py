@@ -209,12 +209,9 @@ def _all_below(shape: ArrayShape, what: str, i: Any, n: int) -> bool:
 
 def refuse_pieces(shape: ArrayShape) -> None:
     if shape.effective_layout.split_configs:
-        raise LoweringError(
-            f"{shape}: an array in pieces (SC) has no single map",
-            "an array in one piece",
-            "cut its dimension at the SC indices, and take each piece as an array of its own, with the same layout and "
-            "no SC",
-        )
+        what, cut = f"{shape}: an array in pieces (SC) has no single map", "cut its dimension at the SC indices"
+        fix = f"{cut}, and take each piece as an array of its own, with the same layout and no SC"
+        raise LoweringError(what, "an array in one piece", fix)
 
 
 def _levels(shape: ArrayShape) -> list[tuple[int, ...]]:

@@ -104,9 +104,8 @@ def lower_padded(dims: Sequence[int], minor_to_major: Sequence[int], padded_dime
             what = f"the dimension {n}, padded to {p}"
             raise RangeError(what, "padded_dimensions that are no smaller", "pad more, or not at all")
     strides = dict(zip(order, itertools.accumulate((padded[d] for d in order), initial=1, func=int.__mul__)))
-    return Layout(
-        tuple(map(static, padded)), tuple(static(strides[d]) for d in range(len(sizes))), tuple(map(static, sizes))
-    )
+    steps = (strides[d] for d in range(len(sizes)))
+    return Layout(tuple(map(static, padded)), tuple(map(static, steps)), tuple(map(static, sizes)))
 
 
 def _after(outer: object, stage: Layout) -> Any:
@@ -215,10 +214,8 @@ def _in_memory(digits: Sequence[Digit], dims: tuple[int, ...]) -> list[tuple[Dig
 
 def _layout(digits: Sequence[Digit], dims: tuple[int, ...], valid: tuple[int, ...] | None) -> Layout:
     modes = [merged([(d.extent, d.stride) for d in ds]) for ds in _in_memory(digits, dims)]
-    if all(
-        type(n) is int and n > 0 for n in dims
-    ):  # 64 bits hold the bytes of the tiled array: so they do its extents and strides
-        return static_layout(modes, valid)
+    if all(type(n) is int and n > 0 for n in dims):
+        return static_layout(modes, valid)  # 64 bits hold the array's bytes: so they do its extents and strides
     shape, stride = (tuple(_mode([m[k] for m in mode], 1 - k) for mode in modes) for k in range(2))
     return Layout(shape, stride, None if valid is None else tuple(map(as_static, valid)))
 

@@ -46,10 +46,8 @@ def stages_of(layout: Layout | ComposedLayout, sizes: tuple[int | None, ...]) ->
     try:
         parts = _parts(layout)
         inputs = [[*zip(modes_of(parts[0].shape), modes_of(parts[0].stride))], *map(_inputs, parts, parts[1:])]
-        reach = [
-            tuple(map(_number, sizes)),
-            *(tuple(math.prod(_numbers(s)) for s, _d in modes) for modes in inputs[1:]),
-        ]
+        inner = (tuple(math.prod(_numbers(s)) for s, _d in modes) for modes in inputs[1:])
+        reach = [tuple(map(_number, sizes)), *inner]
         return [*map(_stage, inputs, reach, [*reach[1:], ()])]
     except _Unfit as why:
         what = f"raise_ of {shown(layout)}: {why}"

@@ -37,36 +37,11 @@ TRIED = 2000
 
 #: The tilings of real programs, the most frequent first.
 FAMILIES: tuple[tuple[Tile, ...], ...] = (
-    *(
-        ((8, 128),),
-        ((8, 128), (2, 1)),
-        ((128,),),
-        ((4, 128),),
-        (),
-        ((8, 128), (4, 1)),
-        ((4, 128), (2, 1)),
-        ((1024,),),
-        ((256,),),
-    ),
-    *(((1, 128),), ((1024,), (128,), (4, 1)), ((1024,), (128,), (2, 1)), ((2, 128),), ((2, 128), (2, 1)), ((512,),)),
-    *(
-        ((8, 128), (8, 1)),
-        ((4, 128), (4, 1)),
-        ((8,),),
-        ((16, 128), (2, 1)),
-        ((16,),),
-        ((256,), (128,), (2, 1)),
-        ((32,),),
-    ),
-    *(
-        ((16, 128), (4, 1)),
-        ((32, 128), (4, 1)),
-        ((32, 128), (8, 1)),
-        ((512,), (128,), (4, 1)),
-        ((512,), (128,), (2, 1)),
-        ((16, 128),),
-        ((32, 128),),
-    ),
+    *(((8, 128),), ((8, 128), (2, 1)), ((128,),), ((4, 128),), (), ((8, 128), (4, 1)), ((4, 128), (2, 1))),
+    *(((1024,),), ((256,),), ((1, 128),), ((1024,), (128,), (4, 1)), ((1024,), (128,), (2, 1)), ((2, 128),)),
+    *(((2, 128), (2, 1)), ((512,),), ((8, 128), (8, 1)), ((4, 128), (4, 1)), ((8,),), ((16, 128), (2, 1)), ((16,),)),
+    *(((256,), (128,), (2, 1)), ((32,),), ((16, 128), (4, 1)), ((32, 128), (4, 1)), ((32, 128), (8, 1))),
+    *(((512,), (128,), (4, 1)), ((512,), (128,), (2, 1)), ((16, 128),), ((32, 128),)),
 )
 
 
@@ -155,12 +130,9 @@ def _require_clear(layout: Layout | ComposedLayout, stage: Stage) -> None:
     reach = 1
     for d, s, number, _k in in_memory(stage.digits):
         if d < reach:
-            raise LoweringError(
-                f"raise_ of {shown(layout)}: the stride {d} of {number} is inside of what is below it, which reaches "
-                f"up to {reach}",
-                "strides of 1 or more, each past all that the smaller ones reach",
-                f"make that stride {reach} or more",
-            )
+            why = f"the stride {d} of {number} is inside of what is below it, which reaches up to {reach}"
+            expected = "strides of 1 or more, each past all that the smaller ones reach"
+            raise LoweringError(f"raise_ of {shown(layout)}: {why}", expected, f"make that stride {reach} or more")
         reach += d * (s - 1)
 
 
@@ -237,9 +209,8 @@ def _cuts(wanted: Digits) -> Iterator[Tiling]:
 def _joined(stages: list[Stage]) -> Iterator[Tiling]:
     """Tilings of few levels of each stage by itself, one behind the other."""
     following = [*(stage.sizes for stage in stages[1:]), ()]
-    each = [
-        itertools.islice(_of_stage(stage, sizes, k == 0), 4) for k, (stage, sizes) in enumerate(zip(stages, following))
-    ]
+    made = (_of_stage(stage, sizes, k == 0) for k, (stage, sizes) in enumerate(zip(stages, following)))
+    each = [itertools.islice(tilings, 4) for tilings in made]
     for (order, tiles), *more in itertools.product(*each):
         levels, left = tiles, _left(stages[0], order, tiles)
         for stage, (natural, (head, *rest)) in zip(stages[1:], more):
@@ -275,10 +246,8 @@ def _made(pieces: tuple[Digit, ...], sizes: tuple[int, ...], following: tuple[in
         weights += itertools.accumulate((p.slots for p in group), operator.mul, initial=first)
         weights[-1] = first * n
     placed = sorted(zip((p.place for p in pieces), pieces, reversed(weights[:-1])), key=lambda x: x[0])
-    return [
-        reached([(p.extent, w) for _place, p, w in placed if p.dimension == k and p.extent > 1], n)
-        for k, n in enumerate(sizes)
-    ]
+    modes = ([(p.extent, w) for _, p, w in placed if p.dimension == k and p.extent > 1] for k in range(len(sizes)))
+    return [*map(reached, modes, sizes)]
 
 
 def _groups(pieces: tuple[Digit, ...], sizes: tuple[float, ...]) -> list[list[Digit]]:
@@ -297,11 +266,8 @@ def _merging(pieces: tuple[Digit, ...], sizes: tuple[int, ...], tile: Tile) -> T
     groups = _groups(pieces, sizes)
     merged = [k + 1 for k, group in enumerate(groups) if len(group) > 1]
     whole = (1,) * (max([len(tile), *merged]) - len(tile)) + tile
-    return tuple(
-        itertools.chain(
-            *(((COMBINE,) * (len(group) - 1) + (t,)) for group, t in zip(reversed(groups[: len(whole)]), whole))
-        )
-    )
+    pairs = zip(reversed(groups[: len(whole)]), whole)
+    return tuple(itertools.chain(*((*(COMBINE,) * (len(group) - 1), t) for group, t in pairs)))
 
 
 def _slots(wanted: Digits) -> list[list[int]]:

@@ -137,10 +137,8 @@ def waste_by_dimension(shape: Shape | str) -> tuple[int, ...]:
         raise LoweringError(what, "a tile size for each dimension", "write waste(shape), for the whole")
     left, covered = cover(sizes, tile)
     units = [1] * left + [t for t in tile if isinstance(t, int)]
-    lost = [0 if equal(n, 0) else total - total * n // (ceil_div(n, t) * t) for n, t in zip(covered, units)][
-        len(covered) - len(sizes) :
-    ]
-    by_physical = dict(zip(reversed(layout.minor_to_major), lost))
+    lost = [0 if equal(n, 0) else total - total * n // (ceil_div(n, t) * t) for n, t in zip(covered, units)]
+    by_physical = dict(zip(reversed(layout.minor_to_major), lost[len(covered) - len(sizes) :]))
     return tuple(_bytes(by_physical[d], shape.bits) for d in range(len(sizes)))
 
 

@@ -78,10 +78,8 @@ def _sorted(digits: Digits) -> tuple[list[Tile], int]:
 def _pieces(digits: Digits, placed: list[tuple[int, int, int, int]], depth: int) -> list[_Piece]:
     """The digits as the splits leave them: the most significant of each dimension first, and 1 where there is none."""
     places = {(dim, k): at + 1 for at, (_d, _s, dim, k) in enumerate(placed)}
-    whole = {
-        (dim, k): following // d if following % d == 0 else s
-        for (d, s, dim, k), (following, *_r) in itertools.pairwise(placed)
-    }
+    pairs = itertools.pairwise(placed)
+    whole = {(dim, k): after // d if after % d == 0 else s for (d, s, dim, k), (after, *_r) in pairs}
     last = len(placed) + 1
     return [
         _Piece(whole.get((dim, k), ds[k][0]), places[dim, k]) if k < len(ds) else _Piece(1, last)
@@ -120,9 +118,8 @@ def _gaps(placed: list[tuple[int, int, int, int]], pieces: list[_Piece]) -> tupl
     order, unused = pieces, _Piece(1, -1)
     for at, ((d, s, _dim, _k), (following, *_rest)) in enumerate(itertools.pairwise(placed)):
         if following % d:
-            first = next(
-                k for k, p in enumerate(order) if p.place == at + 1
-            )  # the digit below the gap; what is below it is behind it
+            # The digit below the gap; what is below it is behind it.
+            first = next(k for k, p in enumerate(order) if p.place == at + 1)
             out.append(("*",) * (len(order) - first - 1) + (following,))
             order = [*order[:first], unused, _Piece(following, at + 1)]
             if following < d * s:
