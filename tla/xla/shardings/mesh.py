@@ -180,10 +180,9 @@ class MeshSharding(AnySharding):
         word = self._word()
         if word and not self.dims and self.reduction == "sum":
             return f"{{{self.mesh}, {word}}}"
-        lists = (
-            f", {field}={self.reduced(field)}{{{', '.join(map(str, axes))}}}" for field, axes in self.lists() if axes
-        )
-        return f"{{{self.mesh}, [{', '.join(map(str, self.dims))}]{''.join(lists)}}}"
+        parts = [f"[{', '.join(map(str, self.dims))}]"]
+        parts += [f"{name}={self.reduced(name)}{{{', '.join(map(str, axes))}}}" for name, axes in self.lists() if axes]
+        return f"{{{', '.join([str(self.mesh), *parts])}}}"
 
     def lists(self) -> tuple[tuple[str, tuple[Axis, ...]], ...]:
         """The axes that cut no dimension, by what they do."""
@@ -218,18 +217,13 @@ class MeshSharding(AnySharding):
             return Sharding(word)
         if len(self.mesh.devices) == 1:
             words = [field for field, axes in self.lists() if axes] or ["replicated"]  # axes of size 1 cut nothing
-            return (
-                Sharding(words[0])
-                if self.mesh.axes and len(words) == 1
-                else Sharding("maximal", devices=tuple(self.mesh.devices))
-            )
+            if self.mesh.axes and len(words) == 1:
+                return Sharding(words[0])
+            return Sharding("maximal", devices=tuple(self.mesh.devices))
         digit = self.mesh.digit
-        parts = [[*map(digit, d.axes)] for d in self.dims or (DimSharding(),) * rank]
-        parts += [
-            [*map(digit, self.manual)],
-            [*map(digit, self.unreduced)],
-            [*map(digit, (*self.replicated, *self._rest()))],
-        ]
+        cuts = [d.axes for d in self.dims or (DimSharding(),) * rank]
+        groups = (*cuts, self.manual, self.unreduced, (*self.replicated, *self._rest()))
+        parts = [[*map(digit, axes)] for axes in groups]
         devices = taken(self.mesh.devices, Iota.of([*itertools.chain(*parts)]))
         tiles = tuple(math.prod(n for n, _ in part) for part in parts)
         return Sharding("tiled", tiles, devices, ("manual", "unreduced", "replicated"))

@@ -87,13 +87,11 @@ class AnySharding:
         if tiled.kind == "maximal":
             return {tiled.devices[0]: whole}
         devices = iter(listed(tiled.devices))
-        cuts = [
-            [(min(k * c, n), min((k + 1) * c, n)) for k in range(tiles)]
-            for n, tiles, c in zip(dims, tiled.tiles, tiled.pieces(dims))
-        ]
-        held = {
-            device: bounds for bounds in itertools.product(*cuts) for device in itertools.islice(devices, tiled.members)
-        }
+        sizes = zip(dims, tiled.tiles, tiled.pieces(dims))
+        cuts = [[(min(k * c, n), min((k + 1) * c, n)) for k in range(tiles)] for n, tiles, c in sizes]
+        held: dict[int, Bounds] = {}
+        for bounds in itertools.product(*cuts):
+            held |= dict.fromkeys(itertools.islice(devices, tiled.members), bounds)
         return dict(sorted(held.items()))
 
     def devices_of(self, index: Sequence[int], dims: Sequence[int], num_devices: int) -> tuple[int, ...]:
@@ -317,11 +315,8 @@ class TupleSharding(AnySharding):
 
 def shown_sharding(sharding: Sharding) -> str:
     """Its text, cut where it is long."""
-    text = (
-        str(sharding)
-        if isinstance(sharding.devices, Iota) or len(sharding.devices) < 64
-        else "a sharding of listed devices"
-    )
+    is_short = isinstance(sharding.devices, Iota) or len(sharding.devices) < 64
+    text = str(sharding) if is_short else "a sharding of listed devices"
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 

@@ -117,11 +117,9 @@ def shardy_text(sharding: MeshSharding | Sharding, mesh: str | None = None, rank
     if rank is not None and sharding.mesh.axes and len(dims) != rank:
         raise LoweringError(f"{sharding} for {rank} dimensions", f"{len(dims)}", "give the rank of the array")
     parts = [f"@{mesh}" if mesh else f"mesh<{_mesh_text(sharding.mesh)}>", f"[{', '.join(map(_dim_text, dims))}]"]
-    parts += [
-        f"{name}={sharding.reduced(name)}{{{', '.join(map(_axis_text, axes))}}}"
-        for name, axes in sharding.lists()
-        if axes
-    ]
+    for name, axes in sharding.lists():
+        if axes:
+            parts.append(f"{name}={sharding.reduced(name)}{{{', '.join(map(_axis_text, axes))}}}")
     return f"#sdy.sharding<{', '.join(parts)}>"
 
 
@@ -153,10 +151,8 @@ class _ShardyReader(MeshReader):
     def shardings(self) -> AnySharding:
         if not self.take("#sdy.sharding_per_value"):
             return self.sharding()
-        elements = self.enclosed(
-            "<>", lambda: self.listed("[]", self.sharding, "the shardings of the values"), "shardings"
-        )
-        return TupleSharding(tuple(elements))
+        what = "the shardings of the values"
+        return TupleSharding(tuple(self.enclosed("<>", lambda: self.listed("[]", self.sharding, what), "shardings")))
 
     def sharding(self) -> AnySharding:
         """#sdy.sharding<mesh, [dimensions], replicated={...}, unreduced={...}>."""
@@ -180,9 +176,8 @@ class _ShardyReader(MeshReader):
             lists[name] = self.axes()
         if mesh is None:
             return Sharding("replicated")
-        return self.made(
-            start, MeshSharding, mesh, dims, lists.get("replicated", ()), lists.get("unreduced", ()), (), reduction
-        )
+        named = lists.get("replicated", ()), lists.get("unreduced", ())
+        return self.made(start, MeshSharding, mesh, dims, *named, (), reduction)
 
     def named_mesh(self) -> Mesh | None:
         name, at = self.token, self.at
