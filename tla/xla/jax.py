@@ -87,17 +87,11 @@ def layout_of(layout: Any, dtype: Any) -> ArrayLayout:
     """
     given = layout.layout if hasattr(layout, "layout") else layout
     if not hasattr(given, "major_to_minor"):
-        raise LeafTypeError(
-            f"the layout {given!r:.60}", "a jax.experimental.layout.Layout", "take one of compiled.input_formats"
-        )
+        what = f"the layout {given!r:.60}"
+        raise LeafTypeError(what, "a jax.experimental.layout.Layout", "take one of compiled.input_formats")
     tiling, bits, name = given.tiling, given.sub_byte_element_size_in_bits, element_type(dtype)
-    if (
-        tiling is not None
-        and not bits
-        and BITS[name] < 8
-        and name[0] in "su"
-        and tuple(tiling[-1:]) != (_BYTES_IN_WORDS,)
-    ):
+    is_narrow = BITS[name] < 8 and name[0] in "su" and not bits
+    if is_narrow and tiling is not None and tuple(tiling[-1:]) != (_BYTES_IN_WORDS,):
         bits = 0 if _kind_of_device(getattr(layout, "sharding", None)) in _UNPACKED else BITS[name]
     tiles = tuple(tuple(COMBINE if t == INT64_MIN else t for t in tile) for tile in tiling or ())
     return ArrayLayout(tuple(reversed(given.major_to_minor)), tiles, element_size_in_bits=bits)
@@ -126,9 +120,8 @@ def to_layout(shape: Shape | str) -> Any:
         fix = "leave out the rest; S(n) is the memory_kind of a JAX sharding"
         raise LoweringError(f"{shape} as a Layout of JAX", "order, tiles and E(n) only", fix)
     tiling = tuple(tuple(INT64_MIN if t == COMBINE else t for t in tile) for tile in layout.tiles)
-    return jax_module("jax.experimental.layout").Layout(
-        tuple(reversed(layout.minor_to_major)), tiling, layout.element_size_in_bits
-    )
+    order = tuple(reversed(layout.minor_to_major))
+    return jax_module("jax.experimental.layout").Layout(order, tiling, layout.element_size_in_bits)
 
 
 def shape_of(array: Any, layout: object = None) -> ArrayShape:
@@ -180,18 +173,15 @@ def to_format(shape: Shape | str, sharding: Any) -> Any:
     layout = shape.effective_layout
     kinds = {0: None, **{space: kind for kind, space in MEMORY_KINDS.items()}}
     if layout.memory_space not in kinds:
-        raise LoweringError(
-            f"{shape} as a Format of JAX", "S(0), the device's memory, or S(5), the host's", "leave S(n) out"
-        )
+        what = f"{shape} as a Format of JAX"
+        raise LoweringError(what, "S(0), the device's memory, or S(5), the host's", "leave S(n) out")
     if not hasattr(sharding, "with_memory_kind"):
-        raise LeafTypeError(
-            f"a sharding of type {type(sharding).__name__}", "a jax.sharding.Sharding", "take array.sharding"
-        )
+        what = f"a sharding of type {type(sharding).__name__}"
+        raise LeafTypeError(what, "a jax.sharding.Sharding", "take array.sharding")
     kind = kinds[layout.memory_space]
     plain = ArrayShape(shape.element_type, shape.dimensions, layout._replace(memory_space=0), shape.dynamic)
-    return jax_module("jax.experimental.layout").Format(
-        to_layout(plain), sharding if kind is None else sharding.with_memory_kind(kind)
-    )
+    placed = sharding if kind is None else sharding.with_memory_kind(kind)
+    return jax_module("jax.experimental.layout").Format(to_layout(plain), placed)
 
 
 class DeviceBytes(NamedTuple):
@@ -260,11 +250,8 @@ def pack(array: Any, shape: Shape | str, padding: Any = 0) -> Any:
     shape = _packed(shape)
     dims = tuple(n for n in shape.dimensions if n is not None)
     if tuple(getattr(array, "shape", ())) != dims:
-        raise RankError(
-            f"an array of {getattr(array, 'shape', type(array).__name__)} as {shape}",
-            f"the dimensions {dims}",
-            "reshape it",
-        )
+        what = f"an array of {getattr(array, 'shape', type(array).__name__)} as {shape}"
+        raise RankError(what, f"the dimensions {dims}", "reshape it")
     _require_elements(array, shape)
     padding = _fitting(padding, array.dtype)
     layout, xp = shape.effective_layout, _namespace(array)
@@ -302,9 +289,8 @@ def unpack(memory: Any, shape: Shape | str) -> Any:
     count, unit = math.prod(levels[-1]), layout.tail_padding_alignment_in_elements
     if tuple(getattr(memory, "shape", ())) != (-(-count // unit) * unit,):
         given = getattr(memory, "shape", type(memory).__name__)
-        raise RankError(
-            f"memory of {given} for {shape}", f"one dimension of {-(-count // unit) * unit}", "pack gives it"
-        )
+        what = f"memory of {given} for {shape}"
+        raise RankError(what, f"one dimension of {-(-count // unit) * unit}", "pack gives it")
     _require_elements(memory, shape)
     x = xp.asarray(memory)[:count].reshape(levels[-1])
     for sizes, tile in reversed([*zip(levels, layout.tiles)]):
@@ -333,9 +319,8 @@ def _fitting(padding: Any, dtype: Any) -> Any:
     if not dtype_of(padding) or seen(padding) is not None:
         return converted("padding", np.asarray(padding), np.dtype(dtype))
     if padding.dtype != dtype:
-        raise LeafTypeError(
-            f"padding that is a tracer of {padding.dtype}", str(dtype), f"write padding.astype({str(dtype)!r})"
-        )
+        what = f"padding that is a tracer of {padding.dtype}"
+        raise LeafTypeError(what, str(dtype), f"write padding.astype({str(dtype)!r})")
     return padding
 
 
@@ -371,9 +356,8 @@ def sharding_of(sharding: Any, rank: int) -> AnySharding:
     if hasattr(sharding, "mesh") and hasattr(sharding, "spec"):
         return _named(sharding, rank)
     if not hasattr(sharding, "_to_xla_hlo_sharding"):
-        raise LeafTypeError(
-            f"a sharding of type {type(sharding).__name__}", "a jax.sharding.Sharding", "take array.sharding"
-        )
+        what = f"a sharding of type {type(sharding).__name__}"
+        raise LeafTypeError(what, "a jax.sharding.Sharding", "take array.sharding")
     return parse_sharding(str(sharding._to_xla_hlo_sharding(rank)))
 
 
@@ -381,9 +365,8 @@ def _named(sharding: Any, rank: int) -> MeshSharding:
     mesh, spec = sharding.mesh, sharding.spec
     entries = tuple(getattr(spec, "partitions", spec))  # JAX before 0.10.2 has the tuple only
     if len(entries) > rank:
-        raise RankError(
-            f"{spec} for an array of {rank} dimensions", f"at most {rank} entries", "give the rank of the whole array"
-        )
+        what = f"{spec} for an array of {rank} dimensions"
+        raise RankError(what, f"at most {rank} entries", "give the rank of the whole array")
     kinds = {name: kind.name for name, kind in zip(mesh.axis_names, mesh.axis_types)}
     dims = tuple(_dim(entry, type(spec).UNCONSTRAINED) for entry in (*entries, *[None] * (rank - len(entries))))
     used = {axis.name for dim in dims for axis in dim.axes}
@@ -424,12 +407,8 @@ def arrays(compiled: Any) -> tuple[ProgramArray, ...]:
         what = f"the arrays of a {type(compiled).__name__}"
         raise LeafTypeError(what, "a compiled program", "write jax.jit(f).lower(...).compile()")
     (args, kwargs), (arg_formats, kwarg_formats) = compiled.args_info, compiled.input_formats
-    parts = (
-        ("args", args, arg_formats),
-        ("kwargs", kwargs, kwarg_formats),
-        ("result", compiled.out_info, compiled.output_formats),
-    )
-    return tuple(array for part in parts for array in _leaves(*part))
+    given = *_leaves("args", args, arg_formats), *_leaves("kwargs", kwargs, kwarg_formats)
+    return (*given, *_leaves("result", compiled.out_info, compiled.output_formats))
 
 
 def _leaves(name: str, infos: object, formats: object) -> Iterator[ProgramArray]:
@@ -439,9 +418,8 @@ def _leaves(name: str, infos: object, formats: object) -> Iterator[ProgramArray]
         if form.layout is not None:
             dims, dtype = _physical(info)
             local = (*form.sharding.shard_shape(tuple(info.shape)), *dims[len(info.shape) :])
-            shape = ArrayShape(
-                element_type(dtype), local, layout_of(form, dtype)._replace(memory_space=_space(form.sharding))
-            )
+            layout = layout_of(form, dtype)._replace(memory_space=_space(form.sharding))
+            shape = ArrayShape(element_type(dtype), local, layout)
             yield ProgramArray(name + tree.keystr(path), dims, shape, sharding_of(form.sharding, len(dims)))
 
 
@@ -469,11 +447,8 @@ def instructions(compiled: Any) -> Iterator[Located]:
 def _physical(array: Any) -> tuple[tuple[int, ...], Any]:
     """The dimensions and the dtype of what an array is in memory: an array of keys is one of their integers."""
     if not hasattr(array, "shape") or not hasattr(array, "dtype"):
-        raise LeafTypeError(
-            f"the shape of a {type(array).__name__}",
-            "an array, or a jax.ShapeDtypeStruct",
-            "take what jax.eval_shape gives",
-        )
+        what = f"the shape of a {type(array).__name__}"
+        raise LeafTypeError(what, "an array, or a jax.ShapeDtypeStruct", "take what jax.eval_shape gives")
     if str(array.dtype).startswith("key<"):
         jax = jax_module("jax")
         array = jax.eval_shape(jax.random.key_data, jax.ShapeDtypeStruct(array.shape, array.dtype))

@@ -65,13 +65,8 @@ def _auto(bench: Bench, name: str, numbers: Sequence[int]) -> Change:
     """The compiler's own layout for some arguments; where one is donated, for the results and all that is donated."""
     donated = bench.donated if bench.donated & {*numbers} else frozenset[int]()  # JAX pairs these with results
     what = f"{'the results and what is donated' if donated >= {*numbers} else name} as the compiler chooses"
-    return Change(
-        "auto",
-        what,
-        _AUTO.format(", out_shardings=Format(Layout.AUTO)" if donated else ""),
-        None,
-        dict.fromkeys(sorted({*numbers, *donated})),
-    )
+    code = _AUTO.format(", out_shardings=Format(Layout.AUTO)" if donated else "")
+    return Change("auto", what, code, None, dict.fromkeys(sorted({*numbers, *donated})))
 
 
 def _donations(bench: Bench) -> Iterator[Change]:
@@ -141,12 +136,8 @@ def assumption(bench: Bench, uses: Uses, change: Change) -> str:
         if last > _first_result(uses.account, bench.shape(k)) or str(bench.structs[k].dtype).startswith("complex"):
             return ""
     changed = {*change.given, *change.donated}
-    if not all(
-        line.instruction.opcode == "fusion"
-        for k in changed
-        for line in uses.readers.get(k, ())
-        if not line.instruction.is_root
-    ):
+    readers = (line.instruction for k in changed for line in uses.readers.get(k, ()))
+    if any(it.opcode != "fusion" and not it.is_root for it in readers):
         return ""
     if change.donated:
         return "a result is written over it"
@@ -165,14 +156,12 @@ def _first_result(account: Memory, shape: ArrayShape) -> int:
     body = {line.instruction.name: line for line in lines}
     root = next(line for line in lines if line.instruction.is_root)
     found = [root.line]
+    wanted = (shape.element_type, shape.dimensions)
     for name in root.instruction.operand_names if root.instruction.opcode == "tuple" else ():
         line, kind = body[name], body[name].instruction.shape
         while line.instruction.opcode in ("get-tuple-element", "bitcast", "copy-done"):
             line = body[line.instruction.operand_names[0]]
-        if isinstance(kind, ArrayShape) and (kind.element_type, kind.dimensions) == (
-            shape.element_type,
-            shape.dimensions,
-        ):
+        if isinstance(kind, ArrayShape) and (kind.element_type, kind.dimensions) == wanted:
             found.append(line.line)
     return min(found)
 
@@ -205,9 +194,8 @@ def _others(bench: Bench, k: int) -> Iterator[Change]:
         return  # a part of an array has other dimensions than the array
     seen = set()
     for a in other_shapes(shape):
-        if (a.kind in ("merge", "split") and a.kind not in seen) or (
-            a.kind == "type" and a.shape.element_type in _DTYPES
-        ):
+        is_type = a.kind == "type" and a.shape.element_type in _DTYPES
+        if is_type or (a.kind in ("merge", "split") and a.kind not in seen):
             seen.add(a.kind)
             dims = tuple(n for n in a.shape.dimensions if n is not None)
             dtype = _DTYPES[a.shape.element_type] if a.kind == "type" else str(struct.dtype)

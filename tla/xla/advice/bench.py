@@ -153,22 +153,19 @@ class Bench:
         """Compile the function with a change, and take its account."""
         jax = jax_module("jax")
         structs = [_changed(self.structs[k], k, change) for k in range(len(self.structs))]
-        formats = tuple(
-            _format(s.sharding, change.layouts[k]) if k in change.layouts else s.sharding for k, s in enumerate(structs)
-        )
+        chosen = change.layouts
+        formats = tuple(_format(s.sharding, chosen[k]) if k in chosen else s.sharding for k, s in enumerate(structs))
         donated = tuple(sorted(self.donated | change.donated))
         # JAX refuses a donated argument in the compiler's layout if the result in its place has another one.
-        results = (
-            {"out_shardings": _format(None, None)} if any(change.layouts.get(k, ()) is None for k in donated) else {}
-        )
+        free = any(change.layouts.get(k, ()) is None for k in donated)
+        results = {"out_shardings": _format(None, None)} if free else {}
         call = jax.jit(self._with(change), in_shardings=formats, **results, donate_argnums=donated, keep_unused=True)
         found = memory(io.StringIO(_text(call.lower(*structs))), target=self.target)
         moves = relayouts(found.module)
         moved, prefetched = (sum(m.bytes for m in moves if m.overlapped is kind) for kind in (False, True))
         sent = sum(c.bytes for c in collectives(found.module))
-        return Measure(
-            {space: peak.bytes for space, peak in found.peak.items()}, found.reported, moved, prefetched, sent
-        ), found
+        peaks = {space: peak.bytes for space, peak in found.peak.items()}
+        return Measure(peaks, found.reported, moved, prefetched, sent), found
 
     def _with(self, change: Change) -> Callable[..., Any]:
         """The function with a change: of its inside, or of what it is given."""

@@ -184,12 +184,8 @@ def _chain(life: _Life, products: bool) -> list[Step]:
         there = number != life.number and (number in results or last.get(number, -1) >= life.late)
         if step is None or there or step.number in chain:
             continue
-        if (
-            len(chain) == _LONGEST
-            or step.name in _HEAVY
-            or step.equation.effects
-            or (step.name in _PRODUCTS and not products)
-        ):
+        is_heavy = step.name in _HEAVY or (step.name in _PRODUCTS and not products)
+        if len(chain) == _LONGEST or is_heavy or step.equation.effects:
             return []
         chain[step.number] = step
         waiting += [x for x in step.reads if isinstance(x, int)]
@@ -199,13 +195,8 @@ def _chain(life: _Life, products: bool) -> list[Step]:
 def _laid(program: Steps, move: Move) -> Iterator[Change]:
     """The values that may be what is moved, laid out at once as it is moved to: all of them, and the first alone."""
     order = _order(move)
-    written = [
-        (n, step)
-        for part in program.everywhere()
-        for step in part.steps
-        for n in step.writes
-        if _same(program, n, move.source)
-    ]
+    steps = [step for part in program.everywhere() for step in part.steps]
+    written = [(n, step) for step in steps for n in step.writes if _same(program, n, move.source)]
     operation = move.line.instruction.metadata.get("op_name", "").rpartition("/")[2]
     written = [pair for pair in written if pair[1].name == operation] or written
     for some in (written, written[:1])[: len(written)] if order else ():

@@ -66,15 +66,9 @@ class Trial:
     @property
     def verdict(self) -> str:
         """One word or two for it: recommended, a trade, no gain, refused."""
-        return (
-            "refused"
-            if self.measured is None
-            else "recommended"
-            if self.helps
-            else "a trade"
-            if self.better
-            else "no gain"
-        )
+        if self.measured is None:
+            return "refused"
+        return "recommended" if self.helps else "a trade" if self.better else "no gain"
 
 
 @dataclass(frozen=True, slots=True)

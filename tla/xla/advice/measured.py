@@ -45,14 +45,12 @@ def try_advice(
     Source: JAX docs/aot.rst; the compiler.
     """
     if not callable(function):
-        raise LeafTypeError(
-            f"try_advice of a {type(function).__name__}", "a function of JAX", "write try_advice(step, *arguments)"
-        )
+        what = f"try_advice of a {type(function).__name__}"
+        raise LeafTypeError(what, "a function of JAX", "write try_advice(step, *arguments)")
     target = topology.split(":")[0]
     if target not in TARGETS:
-        raise RangeError(
-            f"the topology {topology!r:.40}", f"one of {', '.join(TARGETS)}, as in v5e:2x2", "write topology='v5e:2x2'"
-        )
+        what = f"the topology {topology!r:.40}"
+        raise RangeError(what, f"one of {', '.join(TARGETS)}, as in v5e:2x2", "write topology='v5e:2x2'")
     bench = Bench.of(function, args, kwargs, devices_of(topology), target)
     base, account = bench.measured(Change())
     uses = uses_of(bench, account)

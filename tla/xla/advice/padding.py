@@ -138,9 +138,8 @@ def padded(program: Steps, dims: Mapping[int, Sequence[int]]) -> Callable[..., l
 
 def _computed(step: Step, given: list[_Value]) -> list[_Value]:
     """The results of a step: padded, where it can be."""
-    rule = _RULES.get(step.name) or (
-        _elementwise if step.name in _ELEMENTWISE else _reduced if step.name in _IDENTITY else None
-    )
+    others = _elementwise if step.name in _ELEMENTWISE else _reduced if step.name in _IDENTITY else None
+    rule = _RULES.get(step.name) or others
     if rule is not None and not all(value.whole for value in given) and (found := rule(step, given)) is not None:
         return [found]
     return [_plain(array) for array in bound(step, [_cut(value).array for value in given])]

@@ -51,9 +51,8 @@ def _split(bench: Bench, mesh: Any, split: Mapping[int, int], what: str) -> Chan
         axes = ["d" if split.get(k) == axis else None for axis in range(len(struct.shape))]
         placed[k] = named(mesh, spec(*axes), memory_kind=struct.sharding.memory_kind)
     names = ", ".join(bench.names[k] for k in [*split][:4]) + (" ..." if len(split) > 4 else "")
-    code = (
-        f"in_shardings: NamedSharding(Mesh(devices, ('d',)), PartitionSpec('d' at {what})) of {names}, () of the others"
-    )
+    sharding = f"NamedSharding(Mesh(devices, ('d',)), PartitionSpec('d' at {what}))"
+    code = f"in_shardings: {sharding} of {names}, () of the others"
     return Change("shard", f"{names}: {what} split over {mesh.size} devices", code, placed=placed)
 
 
@@ -70,17 +69,13 @@ def _from_several(bench: Bench) -> Iterator[Change]:
         parts = 1
         for name in free:
             parts *= sharding.mesh.shape[name]
-        places = [
-            axis
-            for axis, part in enumerate(spec)
-            if part is None and struct.shape[axis] and struct.shape[axis] % parts == 0
-        ]
+        uncut = [axis for axis, part in enumerate(spec) if part is None]
+        places = [axis for axis in uncut if struct.shape[axis] and struct.shape[axis] % parts == 0]
         if free and places:
             found += 1
             spec[places[0]] = free
             kinds = jax_module("jax.sharding")
-            placed = {
-                k: kinds.NamedSharding(sharding.mesh, kinds.PartitionSpec(*spec), memory_kind=sharding.memory_kind)
-            }
+            cut = kinds.NamedSharding(sharding.mesh, kinds.PartitionSpec(*spec), memory_kind=sharding.memory_kind)
+            placed = {k: cut}
             what = f"{bench.names[k]}: dimension {places[0]} split over the mesh's {', '.join(map(str, free))}"
             yield Change("shard", what, f"PartitionSpec{tuple(spec)} for {bench.names[k]}", placed=placed)

@@ -77,8 +77,7 @@ class Block:
 
     @property
     def vmem(self) -> int:
-        """The size of its buffers in VMEM together [bytes]: whole KiB, but for an array of a single element of
-        a byte or more."""
+        """The bytes of its buffers in VMEM together: whole KiB, but for an array of one element of a byte or more."""
         grain = GRAIN if math.prod(self.array) > 1 or self.memref.bits < 8 else 1
         taken: int = ceil_div(self.bytes * self.buffers, grain) * grain
         return taken
@@ -103,9 +102,8 @@ class Block:
             f"legal      {'yes' if self.compiles else f'no: {self.refused or self.mosaic}'}",
             f"memref     {self.memref}",
             f"registers  {self.vregs} of vpad {self.registers}{', all full' if self.efficient else ''}",
-            f"VMEM       {self.vmem:,} bytes ({self.vmem / self.capacity:.1%} of {self.target}'s): {self.buffers} x "
-            f"{self.bytes:,}, "
-            f"{self.waste:,} of each hold nothing",
+            f"VMEM       {self.vmem:,} bytes ({self.vmem / self.capacity:.1%} of {self.target}'s): "
+            f"{self.buffers} x {self.bytes:,}, {self.waste:,} of each hold nothing",
         ]
         return "\n".join([*lines, *(f"change     {text}" for text in self.advice)])
 
@@ -148,14 +146,8 @@ def block(
     dims, sizes = _checked(element_type, shape, extents)
     generation = checked_target(target) or "v5e"
     bits = 32 if element_type == "pred" else BITS[element_type]
-    memref = MemRef(
-        "i32" if element_type == "pred" else _mlir(element_type),
-        tuple(n or 1 for n in sizes),
-        _tiles(bits, dims, sizes, generation in verdicts.FIRST),
-        None,
-        "vmem",
-        "tc",
-    )
+    tiles = _tiles(bits, dims, sizes, generation in verdicts.FIRST)
+    memref = MemRef(_mlir(element_type), tuple(n or 1 for n in sizes), tiles, None, "vmem", "tc")
     kept = tuple(n for n in sizes if n is not None)
     registers = RegisterLayout(bits, (0, 0), _tiling(memref, kept, bits), -2 if len(kept) == 1 else None)
     taken = _taken(memref, bits)
@@ -169,47 +161,36 @@ def block(
     found = Block(
         element_type, dims, sizes, generation, refused, "", memref, registers, vregs, taken, int(count), waste, advice
     )
-    return (
-        found
-        if refused
-        else replace(found, mosaic=verdicts.of_mosaic(element_type, generation, dims, memref, found.vmem))
-    )
+    if refused:
+        return found
+    return replace(found, mosaic=verdicts.of_mosaic(element_type, generation, dims, memref, found.vmem))
 
 
 def _checked(element_type: Any, shape: Any, extents: Any) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
     if not isinstance(element_type, str) or element_type not in BITS:
         raise RangeError(*unknown_type(element_type))
     if WORD % BITS[element_type] or element_type not in MLIR_TYPES.values():
-        raise RangeError(
-            f"a block of {element_type}", "elements of 32 bits or less, that divide 32", "convert the array first"
-        )
+        what = f"a block of {element_type}"
+        raise RangeError(what, "elements of 32 bits or less, that divide 32", "convert the array first")
     dims = integers_of("the array's shape", shape)
     require_type(extents, (tuple, list), "a block of type", "a tuple of extents", "write (8, 128)")
     sizes = tuple(None if n is None else int(leaf(n)) for n in extents)
     if len(sizes) != len(dims) or not dims:
-        raise RankError(
-            f"a block of {len(sizes)} extents for {len(dims)} dimensions",
-            "as many, and one at least",
-            "give one for each",
-        )
+        what = f"a block of {len(sizes)} extents for {len(dims)} dimensions"
+        raise RankError(what, "as many, and one at least", "give one for each")
     if any(n is not None and n < 1 for n in sizes) or any(n < 1 for n in dims) or math.prod(dims) > 2**40:
-        raise RangeError(
-            f"a block {sizes} of {dims}",
-            "extents of 1 or more, at most 2**40 elements",
-            "write 1 or more: None squeezes a dimension of 1",
-        )
+        fix = "write 1 or more: None squeezes a dimension of 1"
+        raise RangeError(f"a block {sizes} of {dims}", "extents of 1 or more, at most 2**40 elements", fix)
     if math.prod(n or 1 for n in sizes) > 2**40:
         raise RangeError(f"a block {sizes}", "at most 2**40 elements", "give a block that VMEM can hold")
     return dims, sizes
 
 
 def _mlir(element_type: str) -> str:
-    """MLIR's name of a type in kernels: integers have no sign there."""
-    return (
-        f"i{BITS[element_type]}"
-        if element_type[0] in "su"
-        else next(m for m, name in MLIR_TYPES.items() if name == element_type)
-    )
+    """MLIR's name of a type in kernels: integers have no sign there, and a truth value is one of 32 bits."""
+    if element_type[0] in "su":
+        return f"i{BITS[element_type]}"
+    return "i32" if element_type == "pred" else next(m for m, name in MLIR_TYPES.items() if name == element_type)
 
 
 def _tiles(bits: int, dims: tuple[int, ...], sizes: tuple[int | None, ...], first: bool) -> tuple[tuple[int, ...], ...]:

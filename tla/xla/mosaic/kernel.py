@@ -86,10 +86,8 @@ class KernelCall:
         for w in self.windows:
             sizes = ",".join("None" if n is None else str(n) for n in w.block.extents)
             array = f"{w.block.element_type}[{','.join(map(str, w.block.array))}]"
-            lines.append(
-                f"{'result' if w.output else 'argument':10} ({sizes}) of {array}: {w.copies:,} copies, {w.bytes:,} "
-                "bytes"
-            )
+            kind = "result" if w.output else "argument"
+            lines.append(f"{kind:10} ({sizes}) of {array}: {w.copies:,} copies, {w.bytes:,} bytes")
         return "\n".join([*lines, *(f"change     {text}" for text in self.advice)])
 
 
@@ -133,19 +131,16 @@ def pallas_call(
     """
     steps = integers_of("the grid", grid)
     if any(n < 1 for n in steps) or math.prod(steps) > MAX_STEPS:
-        raise RangeError(
-            f"a grid of {steps}", f"1 step or more in each dimension, at most {MAX_STEPS:,}", "take larger blocks"
-        )
+        what = f"a grid of {steps}"
+        raise RangeError(what, f"1 step or more in each dimension, at most {MAX_STEPS:,}", "take larger blocks")
     if not outputs:
         raise RangeError("a pallas_call without results", "one at least", "give its outputs")
     for name, rows in (("inputs", inputs), ("outputs", outputs), ("scratch", scratch)):
         if not isinstance(rows, (tuple, list)):
-            raise LeafTypeError(
-                f"{name} of type {type(rows).__name__}", "a list with a row for each", "write [('f32', ...)]"
-            )
-    specs = [
-        _spec(row, k >= len(inputs), min(2, math.prod(steps)), target) for k, row in enumerate((*inputs, *outputs))
-    ]
+            what = f"{name} of type {type(rows).__name__}"
+            raise LeafTypeError(what, "a list with a row for each", "write [('f32', ...)]")
+    buffers = min(2, math.prod(steps))
+    specs = [_spec(row, k >= len(inputs), buffers, target) for k, row in enumerate((*inputs, *outputs))]
     windows, problems = [], []
     order = tuple(range(len(steps)))
     for spec in specs:
@@ -178,11 +173,8 @@ class _Spec:
 
 def _spec(row: Any, output: bool, count: int, target: str) -> _Spec:
     if not isinstance(row, (tuple, list)) or len(row) not in (4, 5) or not callable(row[3]):
-        raise LeafTypeError(
-            f"a block {row!r:.60}",
-            "(element type, shape, extents, index map)",
-            "write ('f32', (64, 128), (8, 128), lambda i: (i, 0))",
-        )
+        fix = "write ('f32', (64, 128), (8, 128), lambda i: (i, 0))"
+        raise LeafTypeError(f"a block {row!r:.60}", "(element type, shape, extents, index map)", fix)
     kind, shape, extents, index_map, *buffers = row
     return _Spec(block(kind, shape, extents, buffers[0] if buffers else count, target), index_map, output)
 
@@ -192,19 +184,13 @@ def _number(spec: _Spec, step: Index) -> Index:
     found = spec.index_map(*step)
     found = found if isinstance(found, (tuple, list)) else (found,)
     if len(found) != len(spec.block.array) or not all(is_int(n) for n in found):
-        raise RankError(
-            f"the index map gives {found!r:.60} for {spec.block.array}",
-            "one integer a dimension",
-            "give the block's number in each",
-        )
+        what = f"the index map gives {found!r:.60} for {spec.block.array}"
+        raise RankError(what, "one integer a dimension", "give the block's number in each")
     numbers = tuple(int(n) for n in found)
     sizes = tuple(n or 1 for n in spec.block.extents)
     if any(not 0 <= n * size < whole for n, size, whole in zip(numbers, sizes, spec.block.array)):
-        raise RangeError(
-            f"block {numbers} of {spec.block.array} at step {step}",
-            "a block that begins in the array",
-            "mend the index map",
-        )
+        what = f"block {numbers} of {spec.block.array} at step {step}"
+        raise RangeError(what, "a block that begins in the array", "mend the index map")
     return numbers
 
 
@@ -244,8 +230,7 @@ def _bytes(found: Block, number: Index) -> int:
 
 
 def _vmem(blocks: Sequence[Block]) -> int:
-    """The bytes up to the end of the last window: each begins at a multiple of 1024, on the first
-    generations of 4096."""
+    """Bytes up to the end of the last window: each begins at a multiple of 1024, on the first generations of 4096."""
     end = 0
     for found in blocks:
         grain = 4 * GRAIN if found.target in verdicts.FIRST else GRAIN

@@ -79,9 +79,8 @@ class MemRef:
     def __post_init__(self) -> None:
         put = object.__setattr__
         if not isinstance(self.element_type, str) or self.element_type not in MLIR_TYPES:
-            raise RangeError(
-                f"element type {self.element_type!r:.40}", "one of " + " ".join(MLIR_TYPES), "write MLIR's name"
-            )
+            what = f"element type {self.element_type!r:.40}"
+            raise RangeError(what, "one of " + " ".join(MLIR_TYPES), "write MLIR's name")
         dims = tuple(None if n is None else int(leaf(n)) for n in as_tuple(self.dimensions, "dimensions"))
         tiles = tuple(integers_of("a tile", t) for t in as_tuple(self.tiles, "tiles"))
         strides = _row_major(dims, tiles) if self.strides is None else integers_of("strides", self.strides)
@@ -127,22 +126,16 @@ class MemRef:
         """
         dims = tuple(n for n in self.dimensions if n is not None)
         if len(dims) < len(self.dimensions) or self.offset:
-            raise LoweringError(
-                f"{self}: a dimension that is not known, or an offset",
-                "known sizes, from 0 on",
-                "write a number for each ?, and no offset",
-            )
+            what = f"{self}: a dimension that is not known, or an offset"
+            raise LoweringError(what, "known sizes, from 0 on", "write a number for each ?, and no offset")
         if not self.tiles:
             return Layout(tuple(map(as_static, dims)), tuple(map(as_static, self.strides or ())))
         first = self.tiles[0]
         left = len(dims) - len(first)
         inside = lower(ArrayShape("f32", first, ArrayLayout(tuple(reversed(range(len(first)))), self.tiles[1:])))
         if not isinstance(inside, Layout):
-            raise LoweringError(
-                f"{self}: its tiles do not divide each other",
-                "tiles that do",
-                "write lower(memref.shape()), which composes several maps",
-            )
+            what = f"{self}: its tiles do not divide each other"
+            raise LoweringError(what, "tiles that do", "write lower(memref.shape()), which composes several maps")
         shapes: list[Any] = [static(n) for n in dims[:left]]
         steps: list[Any] = [static(s * math.prod(first)) for s in (self.strides or ())]
         strides: list[Any] = steps[:left]
@@ -171,8 +164,7 @@ class MemRef:
 
 
 def _row_major(dims: tuple[int | None, ...], tiles: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
-    """The strides of tiles one after the other, of elements where there are none; 0 beyond a dimension that
-    is not known."""
+    """The strides of tiles one after the other, of elements where there are none; 0 beyond an unknown dimension."""
     tile = (1,) * (len(dims) - len(tiles[0])) + tiles[0] if tiles else (1,) * len(dims)
     counts = [0 if n is None else ceil_div(n, t) for n, t in zip(dims, tile) if t]
     out, step = [], 1
@@ -184,38 +176,24 @@ def _row_major(dims: tuple[int | None, ...], tiles: tuple[tuple[int, ...], ...])
 
 def _check(m: MemRef) -> None:
     if any(n is not None and n < 0 for n in m.dimensions) or any(t < 1 for tile in m.tiles for t in tile):
-        raise RangeError(
-            f"a memref of {m.dimensions} with tiles {m.tiles}",
-            "sizes of 0 or more, tiles of 1 or more",
-            "write the extents",
-        )
+        what = f"a memref of {m.dimensions} with tiles {m.tiles}"
+        raise RangeError(what, "sizes of 0 or more, tiles of 1 or more", "write the extents")
     if m.tiles and (not m.tiles[0] or len(m.tiles[0]) > len(m.dimensions)):
-        raise RankError(
-            f"a tile of {len(m.tiles[0])} for {len(m.dimensions)} dimensions", "at most as many", "drop the major ones"
-        )
+        what = f"a tile of {len(m.tiles[0])} for {len(m.dimensions)} dimensions"
+        raise RankError(what, "at most as many", "drop the major ones")
     if len(m.strides or ()) != len(m.dimensions):
-        raise RankError(
-            f"{len(m.strides or ())} strides for {len(m.dimensions)} dimensions",
-            "one for each",
-            "give one for each dimension: strides count tiles",
-        )
+        what = f"{len(m.strides or ())} strides for {len(m.dimensions)} dimensions"
+        raise RankError(what, "one for each", "give one for each dimension: strides count tiles")
     if any(s < 0 for s in m.strides or ()) or m.offset < 0 or (m.tiles and m.offset):
-        raise RangeError(
-            f"strides {m.strides} and offset {m.offset}", "0 or more, and no offset with tiles", "count from the start"
-        )
+        what = f"strides {m.strides} and offset {m.offset}"
+        raise RangeError(what, "0 or more, and no offset with tiles", "count from the start")
     if not isinstance(m.memory_space, str) or not isinstance(m.core, str):
-        raise LeafTypeError(
-            f"the memory space {m.memory_space!r:.40}", "a name such as 'vmem'", "leave it empty where it is not said"
-        )
-    reach = (
-        math.prod(n or 1 for n in m.dimensions)
-        * max([*(m.strides or ()), 1])
-        * math.prod(math.prod(t) for t in m.tiles[:1])
-    )
-    if reach > INT64_MAX:
-        raise RangeError(
-            f"a memref of {m.dimensions}: its size overflows", "offsets that 64 bits hold", "use smaller dimensions"
-        )
+        what = f"the memory space {m.memory_space!r:.40}"
+        raise LeafTypeError(what, "a name such as 'vmem'", "leave it empty where it is not said")
+    tile = math.prod(m.tiles[0]) if m.tiles else 1
+    if math.prod(n or 1 for n in m.dimensions) * max([*(m.strides or ()), 1]) * tile > INT64_MAX:
+        what = f"a memref of {m.dimensions}: its size overflows"
+        raise RangeError(what, "offsets that 64 bits hold", "use smaller dimensions")
 
 
 def parse_memref(text: str) -> MemRef:
@@ -256,9 +234,8 @@ class _MemRefReader(Reader):
             if kind in given:
                 self.fail(f"{kind} is given twice", "one layout, then one memory space", "leave one of the two out", at)
             if kind == "a layout" and given:
-                self.fail(
-                    "a layout behind the memory space", "the layout first", "write it before the memory space", at
-                )
+                what = "a layout behind the memory space"
+                self.fail(what, "the layout first", "write it before the memory space", at)
             given[kind] = fields
         return MemRef(element_type, dims, **given.get("a layout", {}), **given.get("a memory space", {}))
 
@@ -323,9 +300,8 @@ def to_memref(shape: Shape | str, memory_space: str | None = None) -> MemRef:
         raise LoweringError(f"{shape} as a memref", "row-major order, tiles and S(n) only", fix)
     tiles = [tuple(t for t in tile if isinstance(t, int)) for tile in layout.tiles]
     if [*map(len, tiles)] != [*map(len, layout.tiles)] or (tiles and len(tiles[0]) > len(shape.dimensions)):
-        raise LoweringError(
-            f"{shape} as a memref", "a first tile over dimensions that the array has, without *", "reshape it first"
-        )
+        what = f"{shape} as a memref"
+        raise LoweringError(what, "a first tile over dimensions that the array has, without *", "reshape it first")
     names = {n: name for name, n in SPACES.items()}
     space = names.get(layout.memory_space, "any") if memory_space is None else memory_space
     return MemRef(_FROM_XLA[shape.element_type], tuple(shape.dimensions), tuple(tiles), None, space)

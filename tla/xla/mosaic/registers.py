@@ -104,9 +104,8 @@ class RegisterLayout:
         Source: layout.h, VectorLayout::tileDataBounds and vregSlice.
         """
         if None in self.offsets:
-            raise LoweringError(
-                f"the layout of vpad {self}", "an offset for *", "write 0 for *: every sublane, or lane, holds the same"
-            )
+            what = f"the layout of vpad {self}"
+            raise LoweringError(what, "an offset for *", "write 0 for *: every sublane, or lane, holds the same")
         *lead, rows, columns = self._explicit(dims)
         at = tuple(n or 0 for n in self.offsets)
         padded = (*lead, at[0] + rows, at[1] + columns)
@@ -134,41 +133,31 @@ class RegisterLayout:
         sizes = integers_of("dims", dims)
         if any(n < 1 for n in sizes) or math.prod(sizes) > 2**43:
             raise RangeError(f"a vector of {sizes}", "extents of 1 or more, at most 2**43 elements", "write its shape")
-        full = (
-            sizes
-            if self.implicit is None
-            else (*sizes[: len(sizes) + self.implicit + 1], 1, *sizes[len(sizes) + self.implicit + 1 :])
-        )
+        at = len(sizes) + 1 + (self.implicit or 0)
+        full = sizes if self.implicit is None else (*sizes[:at], 1, *sizes[at:])
         if len(full) < 2:
-            raise RankError(
-                f"a vector of {len(sizes)} dimensions in vpad {self}", "two, or one and an implicit one", "write ...,-2"
-            )
+            what = f"a vector of {len(sizes)} dimensions in vpad {self}"
+            raise RankError(what, "two, or one and an implicit one", "write ...,-2")
         return full
 
 
 def _check_registers(v: RegisterLayout) -> None:
     if v.bits not in (1, 2, 4, 8, 16, 32):
-        raise RangeError(
-            f"elements of {v.bits} bits in registers", "1, 2, 4, 8, 16 or 32", "use elements of 32 bits or less"
-        )
+        what = f"elements of {v.bits} bits in registers"
+        raise RangeError(what, "1, 2, 4, 8, 16 or 32", "use elements of 32 bits or less")
     if len(v.offsets) != 2 or len(v.tiling) != 2:
-        raise RankError(
-            f"offsets {v.offsets} and a tiling {v.tiling}",
-            "two of each: for rows and columns",
-            "write (0, 0) and (8, 128)",
-        )
+        what = f"offsets {v.offsets} and a tiling {v.tiling}"
+        raise RankError(what, "two of each: for rows and columns", "write (0, 0) and (8, 128)")
     capacity = SUBLANES * LANES * v.packing
     rows, columns = v.tiling
     if rows < 1 or columns < 1 or columns % LANES or capacity % (rows * columns):
-        raise RangeError(
-            f"a tiling {v.tiling} of {v.bits} bits", f"rows x 128 n that divide {capacity} elements", "write (8, 128)"
-        )
+        what = f"a tiling {v.tiling} of {v.bits} bits"
+        raise RangeError(what, f"rows x 128 n that divide {capacity} elements", "write (8, 128)")
     if rows > 1 and columns != LANES:
         raise RangeError(f"a tiling {v.tiling}", "128 columns, or one row", "write (8, 128)")
     if any(n is not None and not 0 <= n < end for n, end in zip(v.offsets, v.register)):
-        raise RangeError(
-            f"offsets {v.offsets}", f"below {v.register}, or None for *", "take them modulo what a register holds"
-        )
+        what = f"offsets {v.offsets}"
+        raise RangeError(what, f"below {v.register}, or None for *", "take them modulo what a register holds")
     if v.implicit not in (None, -1, -2) or (v.implicit is not None and not is_int(v.implicit)):
         raise RangeError(f"implicit {v.implicit!r:.40}", "-1, -2 or None", "leave it out for none")
 

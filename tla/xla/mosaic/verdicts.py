@@ -31,18 +31,14 @@ def of_pallas(bits: int, dims: tuple[int, ...], sizes: tuple[int | None, ...], b
     if buffers > 2:
         return f"{buffers} buffers: pallas_call takes 1 or 2; pltpu.emit_pipeline takes more"
     if all(n is None for n in sizes):
-        return (
-            "every dimension is squeezed, and Pallas stores no scalar to VMEM: keep one dimension, or take the block "
-            "in SMEM"
-        )
+        why = "every dimension is squeezed, and Pallas stores no scalar to VMEM"
+        return f"{why}: keep one dimension, or take the block in SMEM"
     wrong = [f"dimension {d}: {sizes[d] or 1} of {dims[d]}" for d, _fix in _faults(bits, dims, sizes)]
     if not wrong:
         return ""
-    rule = (
-        "multiples of (8, 128), or whole"
-        if len(dims) > 1
-        else f"whole, n * 1024, or a power of two of {LANES * WORD // bits} or more"
-    )
+    rule = "multiples of (8, 128), or whole"
+    if len(dims) == 1:
+        rule = f"whole, n * 1024, or a power of two of {LANES * WORD // bits} or more"
     return f"{', '.join(wrong)}: the last extents have to be {rule}"
 
 
@@ -61,10 +57,8 @@ def of_mosaic(kind: str, target: str, dims: tuple[int, ...], memref: MemRef, vme
         return f"{target} packs no {kind}, and XLA has it as bytes: convert it to s8 before the kernel"
     extent = memref.dimensions[0] or 1
     if len(dims) == 1 and extent % row and target not in _MASKS.get(memref.bits, ()):
-        return (
-            f"{target} stores no part of a row of {row} elements of {kind}: pad {extent} to "
-            f"{ceil_div(extent, row) * row}"
-        )
+        whole = ceil_div(extent, row) * row
+        return f"{target} stores no part of a row of {row} elements of {kind}: pad {extent} to {whole}"
     if kind == "f16":
         return "Mosaic loads no f16: convert it to bf16 or f32 before the kernel"
     tile = memref.tiles[0][0]

@@ -158,8 +158,7 @@ def element_of_done(it: Instruction, count: int) -> int:
 
 
 def of_root(name: str, body: Body, module: Module, deep: int = 0) -> tuple[int, Path] | None:
-    """The parameter of a fusion that its instruction `name` overwrites, and which part of it; None if it
-    writes new memory."""
+    """The parameter of a fusion that instruction `name` overwrites, and which part; None if it writes new memory."""
     it = behind(name, body, SAME)
     if it is None or not it.operand_names or deep > MAX_FUSIONS:
         return None

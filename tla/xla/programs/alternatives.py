@@ -71,11 +71,8 @@ def alternatives(shape: Shape | str) -> list[Alternative]:
     shape = as_shape(shape)
     layout = shape.effective_layout
     if len(shape.dimensions) > MAX_RANK or (layout.tiles and COMBINE in layout.tiles[0]):
-        fix = (
-            "take a first tile without *"
-            if len(shape.dimensions) <= MAX_RANK
-            else f"reshape it to {MAX_RANK} dimensions"
-        )
+        is_long = len(shape.dimensions) > MAX_RANK
+        fix = f"reshape it to {MAX_RANK} dimensions" if is_long else "take a first tile without *"
         raise RangeError(f"alternatives of {shape}", f"at most {MAX_RANK} dimensions, and tiles without *", fix)
     if not layout.tiles or not all(isinstance(n, int) and n for n in shape.dimensions):
         return []
@@ -115,20 +112,14 @@ def _reshapes(shape: ArrayShape) -> Iterator[Try]:
         return
     for k in range(len(dims) - 1):
         merged = (*dims[:k], dims[k] * dims[k + 1], *dims[k + 2 :])
-        yield (
-            "merge",
-            f"dimensions {k} and {k + 1} as one",
-            _in_space(default_layout(shape.element_type, merged), shape),
-        )
+        other = _in_space(default_layout(shape.element_type, merged), shape)
+        yield "merge", f"dimensions {k} and {k + 1} as one", other
     for k, n in enumerate(dims):
         for inner in _INNER:
             if n % inner == 0 and n > inner:
                 split = (*dims[:k], n // inner, inner, *dims[k + 1 :])
-                yield (
-                    "split",
-                    f"dimension {k} as {n // inner} of {inner}",
-                    _in_space(default_layout(shape.element_type, split), shape),
-                )
+                other = _in_space(default_layout(shape.element_type, split), shape)
+                yield "split", f"dimension {k} as {n // inner} of {inner}", other
 
 
 def _types(shape: ArrayShape) -> Iterator[Try]:
@@ -193,9 +184,8 @@ def advise(memory: Memory, space: int = 0) -> list[Advice]:
     """
     require_type(memory, Memory, "advise of a", "what tla.xla.memory gives", "write advise(memory(path))")
     if space not in memory.peak:
-        raise RangeError(
-            f"advice for S({space})", f"one of {', '.join(map(str, memory.peak))}", "take one of memory.peak"
-        )
+        what = f"advice for S({space})"
+        raise RangeError(what, f"one of {', '.join(map(str, memory.peak))}", "take one of memory.peak")
     held = [b for b in memory.peak[space].buffers if b.shape is not None]
     out = []
     for (shape, given), count in Counter((b.shape, b.kind == "argument") for b in held).items():

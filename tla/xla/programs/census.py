@@ -80,13 +80,11 @@ def census(source: str | os.PathLike[str], workers: int | None = 1) -> Census:
     """
     require_type(source, str | os.PathLike, "a census of a", "the path of a file or a folder", "write census('dumps')")
     if is_text(source):
-        raise LeafTypeError(
-            "a census of the text of a module", "the path of a file or a folder", "ask memory(io.StringIO(text))"
-        )
+        what = "a census of the text of a module"
+        raise LeafTypeError(what, "the path of a file or a folder", "ask memory(io.StringIO(text))")
     if workers is not None and (not isinstance(workers, int) or isinstance(workers, bool) or workers < 1):
-        raise RangeError(
-            f"a census by {workers!r} processes", "1 or more, or None for one a core", "write census(folder, workers=4)"
-        )
+        what = f"a census by {workers!r} processes"
+        raise RangeError(what, "1 or more, or None for one a core", "write census(folder, workers=4)")
     path = Path(source)
     if path.is_file():
         return _of_file(path)
@@ -96,9 +94,8 @@ def census(source: str | os.PathLike[str], workers: int | None = 1) -> Census:
     rest = Census(others=others)
     if workers == 1 or len(files) < 2:
         return merge([rest, *map(_of_file, files)])
-    largest_first = sorted(
-        files, key=lambda file: -file.stat().st_size
-    )  # else one process may end with the largest, alone
+    # Else one process may end with the largest, alone.
+    largest_first = sorted(files, key=lambda file: -file.stat().st_size)
     # Processes are started anew: a fork of a process with threads (JAX has them) may wait for ever.
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
         return merge([rest, *pool.map(_of_file, largest_first)])
@@ -126,14 +123,8 @@ def merge(parts: Iterable[Census]) -> Census:
             a, b, c = shapes.get(text, (0, 0, 0))
             shapes[text] = (a + counts[0], b + counts[1], c + counts[2])
     peaks.sort(key=lambda p: (-p.bytes, p.path, p.space))
-    return Census(
-        programs,
-        dict(sorted(shapes.items())),
-        tuple(peaks[:KEPT]),
-        tuple(sorted(refused)),
-        tuple(sorted(warned)),
-        others,
-    )
+    told = tuple(sorted(refused)), tuple(sorted(warned))
+    return Census(programs, dict(sorted(shapes.items())), tuple(peaks[:KEPT]), *told, others)
 
 
 def _of_file(path: Path) -> Census:
@@ -149,9 +140,7 @@ def _of_file(path: Path) -> Census:
         if b.shape is not None:
             count, size, lost = shapes.get(str(b.shape), (0, 0, 0))
             shapes[str(b.shape)] = (count + 1, size + b.bytes, lost + b.waste)
-    peaks = sorted(
-        (ProgramPeak(str(path), p.space, p.bytes, p.waste) for p in found.peak.values()),
-        key=lambda p: (-p.bytes, p.path, p.space),
-    )
+    peaks = [ProgramPeak(str(path), p.space, p.bytes, p.waste) for p in found.peak.values()]
+    peaks.sort(key=lambda p: (-p.bytes, p.path, p.space))
     warned = ((str(path), f"the first of {len(found.warnings)}: {found.warnings[0]}"),) if found.warnings else ()
     return Census(1, dict(sorted(shapes.items())), tuple(peaks[:KEPT]), warned=warned)

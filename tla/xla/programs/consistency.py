@@ -131,13 +131,10 @@ def _of_entry(module: Module) -> Iterator[str]:
         return _differ(a._replace(layout=None) if not assigned and isinstance(a, ArrayShape) and _tiled(a) else a, b)
 
     for x in lines:
-        number = x.instruction.parameter_number
-        if (
-            number is not None
-            and number < len(found.arguments)
-            and differs(found.arguments[number].shape, x.instruction.shape)
-        ):
-            yield f"line {x.line}: parameter({number}) is {x.instruction.shape}, line 1 takes {found.arguments[number].shape}"
+        number, shape = x.instruction.parameter_number, x.instruction.shape
+        given = found.arguments[number].shape if number is not None and number < len(found.arguments) else None
+        if given is not None and differs(given, shape):
+            yield f"line {x.line}: parameter({number}) is {shape}, line 1 takes {given}"
     root = module.body(module.entry or "").root
     if root is not None:
         shape = root.instruction.shape
@@ -166,6 +163,5 @@ def _differ(a: Shape, b: Shape) -> bool:
         return True
     if a.layout is None or b.layout is None or a.layout == b.layout or not a.dimensions:
         return False
-    return (
-        a.layout._replace(dynamic_shape_metadata_prefix_bytes=b.layout.dynamic_shape_metadata_prefix_bytes) != b.layout
-    )
+    prefix = b.layout.dynamic_shape_metadata_prefix_bytes
+    return a.layout._replace(dynamic_shape_metadata_prefix_bytes=prefix) != b.layout

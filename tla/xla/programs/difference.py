@@ -116,9 +116,8 @@ def difference(before: Memory, after: Memory) -> Difference:
     Raises LeafTypeError for what `memory` does not give. Source: ours.
     """
     for given in (before, after):
-        require_type(
-            given, Memory, "difference of a", "what tla.xla.memory gives", "write difference(memory(a), memory(b))"
-        )
+        fix = "write difference(memory(a), memory(b))"
+        require_type(given, Memory, "difference of a", "what tla.xla.memory gives", fix)
     spaces = sorted({*before.peak, *after.peak})
     sizes = [[m.peak[s].bytes if s in m.peak else 0 for m in (before, after)] for s in spaces]
     moves = [[move for move in relayouts(m.module) if not move.free] for m in (before, after)]

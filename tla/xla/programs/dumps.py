@@ -62,26 +62,21 @@ def program_file(*paths: str | os.PathLike[str]) -> Path:
     """
     given = [_path(path) for path in paths]
     if not given:
-        raise RangeError(
-            "program_file of no files", "the files of a program, or their folder", "write program_file('dumps')"
-        )
+        what = "program_file of no files"
+        raise RangeError(what, "the files of a program, or their folder", "write program_file('dumps')")
     if len(given) == 1 and not os.path.isdir(paths[0]):
         return given[0]
     files = sorted({file for path in given for file in (_texts(path.iterdir()) if path.is_dir() else [path])})
     chosen = sorted(_chosen(files), key=lambda path: (-path.stat().st_size, path))
     if not chosen:
         fix = "dump with --xla_dump_hlo_as_text, and give module_....after_optimizations.txt"
-        raise RangeError(
-            f"{given[0]}: {len(files)} files, and no program after optimizations", "the files of a program", fix
-        )
+        what = f"{given[0]}: {len(files)} files, and no program after optimizations"
+        raise RangeError(what, "the files of a program", fix)
     if len(chosen) > 1:
-        what = (
-            f"{given[0]}: {len(chosen)} programs: "
-            f"{', '.join(path.name for path in chosen[:3])}{', ...' if chosen[3:] else ''}"
-        )
-        raise RangeError(
-            what, "the files of one", f"give {chosen[0]}, which is the largest; xla.census reads all of a folder"
-        )
+        names = ", ".join(path.name for path in chosen[:3])
+        what = f"{given[0]}: {len(chosen)} programs: {names}{', ...' if chosen[3:] else ''}"
+        fix = f"give {chosen[0]}, which is the largest; xla.census reads all of a folder"
+        raise RangeError(what, "the files of one", fix)
     return chosen[0]
 
 
@@ -106,8 +101,7 @@ def _texts(files: Iterable[Path]) -> list[Path]:
 
 
 def _chosen(files: Iterable[Path]) -> list[Path]:
-    """Choose of the files of each program in a dump the one that tells of its run; every other file
-    stands for itself."""
+    """Choose of the files of each program in a dump the one that tells of its run; any other file stands for itself."""
     out: list[Path] = []
     groups: dict[tuple[Path, str], dict[str, Path]] = {}
     for path in files:

@@ -80,14 +80,12 @@ def entry(module: Module) -> Entry:
     header = module.header
     text = header_list(header, "entry_computation_layout")
     if text is None:
-        raise LoweringError(
-            f"module {module.name}: no entry_computation_layout", "one in its header", "dump the whole module"
-        )
+        what = f"module {module.name}: no entry_computation_layout"
+        raise LoweringError(what, "one in its header", "dump the whole module")
     before, arrow, after = text[1:-1].rpartition(")->")
     if not arrow:
-        raise ParseError(
-            text, 0, "no entry layout", "(arguments)->result", "dump the whole module: the file may be cut"
-        )
+        what = "no entry layout"
+        raise ParseError(text, 0, what, "(arguments)->result", "dump the whole module: the file may be cut")
     taken, given = parse_shape(before + ")"), parse_shape(after)
     arguments = taken.elements if isinstance(taken, TupleShape) else (taken,)
     results = given.elements if isinstance(given, TupleShape) else (given,)
@@ -118,9 +116,8 @@ def _given(text: str) -> Mapping[str, str]:
 def _space(text: str) -> int:
     """The number n of a memory space S(n)."""
     if not compiled("[0-9]{1,9}").fullmatch(text.strip()):
-        raise ParseError(
-            text, 0, f"{text!r:.40} is no memory space", "the n of S(n)", "dump the whole module: the header may be cut"
-        )
+        what = f"{text!r:.40} is no memory space"
+        raise ParseError(text, 0, what, "the n of S(n)", "dump the whole module: the header may be cut")
     return int(text)
 
 
@@ -181,11 +178,8 @@ def parse_replica_groups(text: str | Instruction) -> ReplicaGroups:
     if isinstance(text, Instruction):
         attributes = text.attributes
         if "replica_groups" not in attributes:
-            raise LoweringError(
-                f"instruction {text.name}: no replica_groups",
-                "a collective",
-                "give an all-reduce, or another collective",
-            )
+            what = f"instruction {text.name}: no replica_groups"
+            raise LoweringError(what, "a collective", "give an all-reduce, or another collective")
         text = attributes["replica_groups"]
         if "device_ids" in attributes:  # of a mesh: its comma is no end of the attribute
             text = f"{text}, device_ids={attributes['device_ids']}"
@@ -198,17 +192,15 @@ def parse_replica_groups(text: str | Instruction) -> ReplicaGroups:
         return _of_iota(*found)
     every = [d for g in found for d in g]
     if len(every) != len({*every}):
-        raise RangeError(
-            f"replica_groups {text:.60}: a device in two groups", "each device once", "drop it from one of them"
-        )
+        what = f"replica_groups {text:.60}: a device in two groups"
+        raise RangeError(what, "each device once", "drop it from one of them")
     return ReplicaGroups(found)
 
 
 def _of_iota(iota: Iota, groups: int, n: int) -> ReplicaGroups:
     if groups * n != len(iota):
-        raise RangeError(
-            f"{groups} groups of {n} of {len(iota)} devices", "as many devices as the iota has", "give [groups,size]"
-        )
+        what = f"{groups} groups of {n} of {len(iota)} devices"
+        raise RangeError(what, "as many devices as the iota has", "give [groups,size]")
     return _in_groups(iota, n)
 
 

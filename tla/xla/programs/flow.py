@@ -70,12 +70,10 @@ class _Follow:
         self.arguments: dict[int, Tree] = {}
         self.entered: dict[str | None, int] = {}  # by computation, the step of its parameter
         self.span = 0  # the number of the computation that runs
-        self.apart_now = (
-            0  # how many asynchronous operations run what is followed: a SparseCore's kernels are custom calls there
-        )
-        self.inside: dict[
-            int, range
-        ] = {}  # by the table of an asynchronous operation, the values of the computation that it runs
+        # How many asynchronous operations run what is followed: a SparseCore's kernels are custom calls there.
+        self.apart_now = 0
+        # By the table of an asynchronous operation, the values of the computation that it runs.
+        self.inside: dict[int, range] = {}
         self.sizes: dict[int, tuple[ArrayShape, int | None]] = {}  # by identity of the shape, with what keeps that
         self.seen: set[str] = set()  # computations that are applied to elements
         self.offered: list[tuple[int, int]] = []  # results that may overwrite an operand which nobody reads later
@@ -85,15 +83,11 @@ class _Follow:
     def computation(self, name: str, arguments: list[Tree] | None, depth: int) -> Tree:
         """The value of a computation for its arguments; for those of the entry, None."""
         if name not in self.module.computations:
-            raise LoweringError(
-                f"computation {name} is called, and not there", "its text", "dump the whole module: the file may be cut"
-            )
+            what = f"computation {name} is called, and not there"
+            raise LoweringError(what, "its text", "dump the whole module: the file may be cut")
         if depth > MAX_CALLS:
-            raise RangeError(
-                f"calls more than {MAX_CALLS} deep, at computation {name}",
-                "a program that ends",
-                "give a module of XLA",
-            )
+            what = f"calls more than {MAX_CALLS} deep, at computation {name}"
+            raise RangeError(what, "a program that ends", "give a module of XLA")
         around, number, start = self.span, len(self.out.spans), len(self.out.steps)
         self.span = number
         self.out.spans.append((start, start))
@@ -146,8 +140,7 @@ class _Follow:
         return result
 
     def applied(self, it: Instruction, now: int) -> None:
-        """The buffers that computations which are applied to elements write: the compiler has memory of their
-        own for each."""
+        """The buffers that computations applied to elements write: the compiler has memory of their own for each."""
         for name in it.called if not (self.apart_now and it.opcode == "custom-call") else ():
             if name in self.seen or name not in self.module.computations:
                 continue
@@ -217,9 +210,8 @@ class _Follow:
             if k != (1 if it.opcode == "copy-start" else 0) or it.opcode == "all-reduce-start":
                 kind = "scratch" if k == 2 and isinstance(element, TupleShape) else "temporary"
                 made = k == 1 and computed is not None
-                parts.append(
-                    self.renamed(line, computed, now, (k,)) if made else self.new(line, element, now, kind, (k,))
-                )
+                new = self.renamed(line, computed, now, (k,)) if made else self.new(line, element, now, kind, (k,))
+                parts.append(new)
             elif isinstance(element, TupleShape) and not (brought and isinstance(brought[0], Table)):
                 parts.append(Table(self.value(line, None, now, "temporary", (k,), len(brought)), tuple(brought)))
             else:
@@ -234,9 +226,8 @@ class _Follow:
         if it.opcode == "fusion":
             pairs += aliasing.of_fusion(it, self.module)
         elif it.opcode in aliasing.IN_PLACE:
-            pairs += (
-                [((k,), k, ()) for k, _ in enumerate(result.elements)] if isinstance(result, Table) else [((), 0, ())]
-            )
+            count = len(result.elements) if isinstance(result, Table) else None
+            pairs += [((), 0, ())] if count is None else [((k,), k, ()) for k in range(count)]
         for out, operand, path in pairs:
             if operand < len(operands):
                 self.out.share(part(result, out), part(operands[operand], path))
@@ -296,27 +287,13 @@ class _Follow:
     def again(self, line: Located, value: int, now: int, path: aliasing.Path) -> int:
         """A value of the shape of another one."""
         old, number = self.out.values[value], len(self.out.values)
-        made = Value(
-            line.instruction.name,
-            path,
-            line,
-            old.shape,
-            old.bytes,
-            old.space,
-            "temporary",
-            now,
-            now,
-            [],
-            number,
-            number,
-        )
-        self.out.values.append(made)
+        name, taken = line.instruction.name, (old.shape, old.bytes, old.space)
+        self.out.values.append(Value(name, path, line, *taken, "temporary", now, now, [], number, number))
         return number
 
     def call(self, line: Located, operands: list[Tree], depth: int) -> Tree:
-        result = self.computation(
-            self.callee(line, "to_apply", next(iter(line.instruction.called), None)), operands, depth + 1
-        )
+        name = self.callee(line, "to_apply", next(iter(line.instruction.called), None))
+        result = self.computation(name, operands, depth + 1)
         now = self.step(line)
         for operand in operands:
             self.use(operand, now)
@@ -418,9 +395,8 @@ class _Follow:
         space = 0 if shape is None else shape.effective_layout.memory_space
         if kind == "scratch" and (shape is None or space in _WAITED_FOR):
             kind = "temporary"
-        self.out.values.append(
-            Value(line.instruction.name, path, line, shape, size or 0, space, kind, now, now, [], number, number)
-        )
+        name = line.instruction.name
+        self.out.values.append(Value(name, path, line, shape, size or 0, space, kind, now, now, [], number, number))
         return number
 
     def size(self, shape: ArrayShape) -> int | None:
@@ -431,9 +407,8 @@ class _Follow:
 
     def step(self, line: Located) -> int:
         if len(self.out.steps) >= MAX_STEPS:
-            raise RangeError(
-                f"more than {MAX_STEPS:,} instructions, calls put in place", "fewer", "give a part of the program"
-            )
+            what = f"more than {MAX_STEPS:,} instructions, calls put in place"
+            raise RangeError(what, "fewer", "give a part of the program")
         self.out.steps.append(line)
         return len(self.out.steps) - 1
 
@@ -463,8 +438,7 @@ class _Follow:
         self.out.warnings.append(f"line {line.line}: {line.instruction.name}: {what}")
 
     def entry_aliases(self) -> None:
-        """One buffer for each donated argument and the part of the result that takes its place; the others are
-        there to the end."""
+        """One buffer for each donated argument and the result's part in its place; the others are there to the end."""
         donated = set()
         text = header_list(self.module.header, "input_output_alias") or "{}"
         for out, number, path, _must in aliasing.aliases(text):
@@ -486,8 +460,7 @@ _CALLERS: dict[str, _Caller] = {
 
 
 def _allocate(found: Flow, target: str | None) -> None:
-    """Give tables of tuples, and arrays without tiles in a program that has tiles, the bytes that the
-    compiler gives them."""
+    """Give tables of tuples, and untiled arrays of a program that has tiles, the bytes that the compiler gives them."""
     shapes = {id(v.shape): v.shape for v in found.values if v.shape is not None}.values()
     tiles = {(s.bits, s.dimensions, s.effective_layout.tiles) for s in shapes}
     line = line_of(target, frozenset(v.space for v in found.values), (32, (), ((256,),)) in tiles)

@@ -61,9 +61,8 @@ def shape_texts(lines: Iterable[str]) -> Iterator[str]:
     require_type(lines, Iterable, "lines of type", "a text, or its lines", "open the file first")
     for line in lines.splitlines() if isinstance(lines, str) else lines:
         if not isinstance(line, str):
-            raise LeafTypeError(
-                f"a line of type {type(line).__name__}", "text", "open the file as text, with errors='replace'"
-            )
+            what = f"a line of type {type(line).__name__}"
+            raise LeafTypeError(what, "text", "open the file as text, with errors='replace'")
         for text in _SHAPE.findall(line):
             if text[0] != '"':
                 yield text

@@ -63,8 +63,7 @@ class Operand(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The text without blanks, comments and %: the name of an instruction; of `parameter` and `constant`,
-        what they hold."""
+        """The text without blanks, comments and %: an instruction's name; what a `parameter` or `constant` holds."""
         text = self.text.strip()
         while text.startswith("/*"):
             text = text[_BLANKS.match(text).end() :]  # type: ignore[union-attr]  # it matches the empty text too
@@ -90,8 +89,7 @@ class Tail:
 
 
 class _Later:
-    """Fields that follow from the text of an instruction: worked out when they are first asked for, or known to the
-    reader of its line."""
+    """Fields that follow from an instruction's text: worked out when first asked for, or known to its line's reader."""
 
     __slots__ = ("_operands", "_tail", "is_root", "name", "operand_names")
     name: str
@@ -334,13 +332,8 @@ def _by_marks(line: str) -> Instruction:
         _fail(line, start, "no shape stands here", "a shape such as f32[8]{0} behind '='")
     opcode = _OPCODE.match(line, end)
     if opcode is None:
-        _fail(
-            line,
-            end,
-            "no operation stands here",
-            "an opcode and '(', as in add(",
-            "a layout stands in braces right behind ']'",
-        )
+        what = "no operation stands here"
+        _fail(line, end, what, "an opcode and '(', as in add(", "a layout stands in braces right behind ']'")
     operands, after = _operands(line, opcode.end(), literal=opcode[2] in ("constant", "parameter"))
     for _ in attribute_spans(line, after):
         pass  # they are read when they are asked for; a line where that fails is refused here
@@ -462,12 +455,8 @@ def _marks(line: str, start: int) -> Iterator[tuple[int, str]]:
             if not opened:
                 yield found.start(), mark
             elif _CLOSES[opened.pop()] != mark:
-                _fail(
-                    line,
-                    found.start(),
-                    f"unexpected {mark!r}",
-                    "brackets that are closed in the order in which they are opened",
-                )
+                what = f"unexpected {mark!r}"
+                _fail(line, found.start(), what, "brackets that are closed in the order in which they are opened")
         elif mark == "," and not opened:
             yield found.start(), mark
         if opened:

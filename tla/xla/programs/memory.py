@@ -165,15 +165,12 @@ def memory(source: Source, scheduled: bool | None = None, target: str | None = N
     module = read_module(source, errors.append)
     if not module.computations:
         what = f"no computation in {module.name or 'the text'}"
-        raise (
-            errors[0]
-            if errors
-            else LoweringError(what, "the text of an HLO module", "dump the whole module: the file may be cut")
-        )
+        if errors:
+            raise errors[0]
+        raise LoweringError(what, "the text of an HLO module", "dump the whole module: the file may be cut")
     if not (module.is_scheduled if scheduled is None else scheduled):
-        what = (
-            f"module {module.name or 'without a header'} is not scheduled: its text does not say in which order it runs"
-        )
+        name = module.name or "without a header"
+        what = f"module {name} is not scheduled: its text does not say in which order it runs"
         fix = "take the text after optimizations; or memory(path, scheduled=True) for the order as it is"
         raise LoweringError(what, "is_scheduled=true in its header", fix)
     found = flow(module, target)
@@ -204,10 +201,8 @@ def _memory(found: Flow, warnings: tuple[str, ...], target: str | None) -> Memor
 def _held(found: Flow) -> Iterator[Buffer]:
     """The buffers of a program, each for as long as it is held."""
     whole, end = whole_buffers(found), len(found.steps) - 1
-    lost = {
-        k: 0 if shape is None else _waste(shape)
-        for k, shape in {id(v.shape): v.shape for v in found.values if v.bytes}.items()
-    }
+    shapes = {id(v.shape): v.shape for v in found.values if v.bytes}
+    lost = {k: 0 if shape is None else _waste(shape) for k, shape in shapes.items()}
     groups: dict[tuple[int, int], list[Value]] = defaultdict(list)
     for number in found.own():
         value = found.values[number]
@@ -225,8 +220,7 @@ _waste = plain_memo(waste)
 
 
 def _spans(values: list[Value]) -> Iterator[tuple[Value, int, int]]:
-    """The times in which a buffer is held: values of which one follows the other are one, with the name
-    of the first."""
+    """The times in which a buffer is held: values that follow one another are one, with the name of the first."""
     if len(values) == 1:
         yield values[0], values[0].start, values[0].end
         return
@@ -248,18 +242,14 @@ def _temporaries(found: Flow, held: Sequence[Buffer], space: int) -> list[Span]:
     """
     if space in MOVED:
         return [*moved_values(found, space)]
-    return [
-        Span(b.first, b.last, b.bytes)
-        for b in held
-        if b.space == space and b.kind == "temporary" and b.shape is not None
-    ]
+    there = [b for b in held if b.space == space and b.kind == "temporary" and b.shape is not None]
+    return [Span(b.first, b.last, b.bytes) for b in there]
 
 
 def _buffer(found: Flow, value: Value, lost: int, kind: str, first: int, last: int) -> Buffer:
     part = f"{{{','.join(map(str, value.path))}}}" if value.path or value.shape is None else ""
-    return Buffer(
-        value.name + part, value.shape, value.bytes, lost, value.space, kind, first, last, value.line, found.module
-    )
+    name, line = value.name + part, value.line
+    return Buffer(name, value.shape, value.bytes, lost, value.space, kind, first, last, line, found.module)
 
 
 def _curve(held: Sequence[Buffer | Span], count: int) -> tuple[int, ...]:

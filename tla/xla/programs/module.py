@@ -96,8 +96,7 @@ class Module:
 
     @property
     def is_scheduled(self) -> bool:
-        """Whether the order of the instructions is the order in which they run. ParseError for a header that
-        cannot be read."""
+        """Whether instructions stand in the order in which they run. ParseError for a header that cannot be read."""
         return header_list(self.header, "is_scheduled") == "true"
 
     def body(self, name: str) -> Body:
@@ -147,8 +146,7 @@ class Module:
 
     @property
     def _shift(self) -> int:
-        """1 where the table counts parents from 1 for none, as XLA prints it since 2025: then the first
-        frame names itself."""
+        """1 where the table counts parents from 1 for none, as XLA prints since 2025: the first frame names itself."""
         return int(self._fields("StackFrames", 1).get("parent_frame_id") == 1)
 
     def _fields(self, table: str, number: int) -> dict[str, int]:
@@ -161,8 +159,7 @@ def _op_name(it: Instruction) -> str:
 
 
 def _led_back(lines: Iterable[Located]) -> dict[str, str]:
-    """By instruction of a computation: its op_name, or that of the first operand which has one or was led
-    back to one."""
+    """By instruction of a computation: its op_name, or that of the first operand that has or was led back to one."""
     names: dict[str, str] = {}
     for it in (x.instruction for x in lines):
         names[it.name] = _op_name(it) or next((names[o.name] for o in it.operands if names.get(o.name)), "")
@@ -207,9 +204,8 @@ def module_of(lines: Iterable[Located], around: list[str] | None = None) -> Modu
     around = around or []
     header = next((line for line in map(str.lstrip, around) if line.startswith("HloModule")), "")
     name = _HEADER.match(header)
-    return Module(
-        name[1] if name else None, header, {k: tuple(v) for k, v in computations.items()}, entry, _Tables(around)
-    )
+    bodies = {k: tuple(v) for k, v in computations.items()}
+    return Module(name[1] if name else None, header, bodies, entry, _Tables(around))
 
 
 class _Tables(Mapping[str, Mapping[int, "str | dict[str, int]"]]):
@@ -244,14 +240,11 @@ class _Tables(Mapping[str, Mapping[int, "str | dict[str, int]"]]):
 
 
 def require_apart(module: Module) -> None:
-    """Refuse a module that is printed with computations inside of the instructions that call them: they have
-    no names to follow."""
+    """Refuse a module printed with computations inside of the instructions that call them: they have no names."""
     inside = next((name for name in module.computations if "/" in name), None)
     if inside is not None:
-        what = (
-            f"module {module.name or 'without a header'} is printed with computations inside of instructions, as in "
-            f"{inside}"
-        )
+        name = module.name or "without a header"
+        what = f"module {name} is printed with computations inside of instructions, as in {inside}"
         fix = "take what compile().as_text() or --xla_dump_to gives; totals(..., interiors=True) counts this print too"
         raise LoweringError(what, "one computation after the other", fix)
 
@@ -283,10 +276,8 @@ def header_attributes(header: str) -> Mapping[str, str]:
 
 
 def said(text: str, attributes: Mapping[str, str], key: str) -> str | None:
-    """The text of an attribute; None where there is none. An attribute whose name is nearly `key` is refused,
-    not left out."""
+    """The text of an attribute; None where there is none. One whose name is nearly `key` is refused, not left out."""
     if key in attributes or not (near := nearest(key, [*attributes], 0.85)):
         return attributes.get(key)
-    raise ParseError(
-        text, max(text.find(f"{near}="), 0), f"attribute {near:.60} is not known", key, f"write {key} for {near:.60}"
-    )
+    what = f"attribute {near:.60} is not known"
+    raise ParseError(text, max(text.find(f"{near}="), 0), what, key, f"write {key} for {near:.60}")

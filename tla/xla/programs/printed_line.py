@@ -27,10 +27,8 @@ _STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
 _FLAT = _between(_STRING, r'[^][(){}"/]*')
 _INSIDE = _BRACKETS = _FLAT
 for _depth in range(3):  # `{{2,0}: (0, {2,0})}`
-    _INSIDE, _BRACKETS = (
-        _between(rf"\{{{_INSIDE}\}}|\[{_INSIDE}\]|\({_INSIDE}\)", _FLAT),
-        rf"\{{{_INSIDE}\}}|\[{_INSIDE}\]|\({_INSIDE}\)",
-    )
+    _BRACKETS = rf"\{{{_INSIDE}\}}|\[{_INSIDE}\]|\({_INSIDE}\)"
+    _INSIDE = _between(_BRACKETS, _FLAT)
 _VALUE = _between(rf"{_STRING}|{_BRACKETS}", r'[^][(){}",/]*')
 
 _ROUND = r'[^()"/]*'
@@ -45,8 +43,8 @@ _LITERAL = r'[^][(){}"/]*|\{[^][(){}"/]*\}'
 _WORD = rf", (?!backend_config=|metadata=){_NAME}={_VALUE}"
 _LINE = re.compile(
     rf"(\s*(ROOT )?(?!ROOT =)%?({_NAME}) = )({_ARRAY}|{_TUPLE}) "
-    rf"(?:(constant|parameter)\(({_LITERAL})|(?!constant\(|parameter\()([a-z][a-z0-9_-]*)\(((?:{_ONE}(?:, "
-    rf"{_ONE})*)?))\)"
+    rf"(?:(constant|parameter)\(({_LITERAL})|(?!constant\(|parameter\()([a-z][a-z0-9_-]*)"
+    rf"\(((?:{_ONE}(?:, {_ONE})*)?))\)"
 )
 _TAIL = re.compile(rf"((?:{_WORD})*)(?:, metadata=({_VALUE}))?((?:{_WORD})*)(?:, backend_config=|(?<![={{\s])\Z)")
 _json = json.JSONDecoder().raw_decode

@@ -51,14 +51,12 @@ class Profile(NamedTuple):
     modules: Mapping[str, Mapping[str, Time]]
 
     def times(self, module: str | None) -> Mapping[str, Time]:
-        """The times of a module; of a text without a name, of the only module. RangeError for a module that
-        did not run."""
+        """The times of a module; of a text without a name, of the only module. RangeError for one that did not run."""
         if module is None and len(self.modules) == 1:
             return next(iter(self.modules.values()))
         if not self.modules:
-            raise RangeError(
-                "a trace without a module", "one in which a program ran", "trace a step: jax.profiler.trace(folder)"
-            )
+            what = "a trace without a module"
+            raise RangeError(what, "one in which a program ran", "trace a step: jax.profiler.trace(folder)")
         if module is None or module not in self.modules:
             what = f"the trace has no module {module or 'without a name'}"
             raise RangeError(what, ", ".join(self.modules), "give the program of one of these")
@@ -110,28 +108,23 @@ def _runs_of_file(reader: Any, file: Path) -> Iterator[_Run]:
     try:
         planes = [*reader.from_serialized_xspace(data).planes]
     except RuntimeError:
-        raise RangeError(
-            f"{file}: {len(data)} bytes that are no XSpace", f"a trace, {_ENDING}", "the file may be cut"
-        ) from None
+        what = f"{file}: {len(data)} bytes that are no XSpace"
+        raise RangeError(what, f"a trace, {_ENDING}", "the file may be cut") from None
     for plane in _planes(planes):
         yield from _runs(f"{file}:{plane.name}", plane)
 
 
 def _files(path: str | os.PathLike[str]) -> list[Path]:
     """The files of the newest trace at a path."""
-    require_type(
-        path, (str, os.PathLike), "a profile of type", "the path of a trace", f"give a file {_ENDING}, or its folder"
-    )
+    fix = f"give a file {_ENDING}, or its folder"
+    require_type(path, (str, os.PathLike), "a profile of type", "the path of a trace", fix)
     at = Path(path)
     if not at.is_dir():
         return [at]
     found = sorted(at.rglob(f"*{_ENDING}"))
     if not found:
-        raise RangeError(
-            f"{at}: no file *{_ENDING} in it",
-            "the folder of a trace",
-            "give the folder that jax.profiler.trace was given",
-        )
+        what = f"{at}: no file *{_ENDING} in it"
+        raise RangeError(what, "the folder of a trace", "give the folder that jax.profiler.trace was given")
     newest = max(found, key=lambda file: (file.stat().st_mtime_ns, file)).parent
     return [file for file in found if file.parent == newest]
 
@@ -148,9 +141,8 @@ def _runs(device: str, plane: Any) -> Iterator[_Run]:
         for line in plane.lines:
             yield from _stated(device, line.events)
         return
-    modules = sorted(
-        (e.start_ns, _PROGRAM_ID.sub("", e.name)) for e in (lines[_MODULES].events if _MODULES in lines else ())
-    )
+    events = lines[_MODULES].events if _MODULES in lines else ()
+    modules = sorted((e.start_ns, _PROGRAM_ID.sub("", e.name)) for e in events)
     starts = [start for start, _name in modules]
     for name in (_OPS, _ASYNC):
         for event in lines[name].events if name in lines else ():
@@ -177,6 +169,5 @@ def _added_up(runs: Iterable[_Run]) -> Profile:
 
 def _time(runs: list[_Run]) -> Time:
     taken, in_flight = ([run.seconds for run in runs if run.overlapped is kind] for kind in (False, True))
-    return Time(
-        max(len(taken), len(in_flight)), len({run.device for run in runs}), math.fsum(taken), math.fsum(in_flight)
-    )
+    devices = len({run.device for run in runs})
+    return Time(max(len(taken), len(in_flight)), devices, math.fsum(taken), math.fsum(in_flight))

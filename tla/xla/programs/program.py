@@ -23,9 +23,8 @@ from .text_file import OnError, is_text, text_lines
 #: Instructions inside of each other, deeper than this, are no part of those around them.
 MAX_DEPTH = 64
 
-_OPENS = re.compile(
-    r"\s*(ENTRY\b\s*)?(?:%\s*|%?([A-Za-z_0-9][\w.-]*)\s*)?(?=[({])"
-)  # XLA's fingerprint print has no names
+# XLA's fingerprint print has no names.
+_OPENS = re.compile(r"\s*(ENTRY\b\s*)?(?:%\s*|%?([A-Za-z_0-9][\w.-]*)\s*)?(?=[({])")
 _CLOSES = re.compile(r"\s*\}\s*(,|$)")
 _NOTHING = re.compile(r"\s*(//|$)")
 _ASSIGNS = re.compile(r"\s*(ROOT\s+)?%?([A-Za-z_0-9][\w.-]*)\s*=")
@@ -35,6 +34,7 @@ _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
 _AROUND = re.compile(
     r"\s*(HloModule\b(?![\w.-]*\s*=)|(FileNames|FunctionNames|FileLocations|StackFrames)\s*$|[0-9]+\s*[\"{])"
 )
+_DUMP_WHOLE = "dump the whole module: a part may be missing"
 # A row of a table of source lines, as XLA prints it: most lines outside of computations are such.
 _ROW = re.compile(r'[0-9]+ (?:"[^"\\]*"|\{[^{}]+\})\Z')
 
@@ -100,8 +100,7 @@ def read_hlo(source: Source, on_error: OnError | None = None) -> Iterator[Locate
 
 
 def read_lines(source: Source, on_error: OnError | None, around: Callable[[str], Any] | None) -> Iterator[Located]:
-    """read_hlo; `around` is given each line of a module that is no part of a computation: the header, tables
-    of source lines."""
+    """read_hlo; `around` is given each line that is no part of a computation: the header, tables of source lines."""
     if is_text(source):
         raise LeafTypeError("the text of a module", "a path, or an open file", "wrap it: io.StringIO(text)")
     if isinstance(source, (str, os.PathLike)):
@@ -138,12 +137,8 @@ def _of_file(
         plain, computation, is_entry = place.is_plain, place.computation, place.is_entry
     place.give_up()
     for what in place.open_at_the_end():
-        place.report(
-            ParseError(
-                "", 0, f"the file ends inside of the {what}", "'}'", "dump the whole module: the file may be cut"
-            ),
-            number,
-        )
+        inside = f"the file ends inside of the {what}"
+        place.report(ParseError("", 0, inside, "'}'", "dump the whole module: the file may be cut"), number)
 
 
 class _Call:
@@ -234,10 +229,8 @@ class _Place:
         elif self.computation is not None or _ASSIGNS.match(line):
             return self.instruction(number, line)
         else:
-            what = "no part of an HLO module"
-            self.report(
-                ParseError(line, 0, what, "a computation, an instruction, a table", "give the text of one"), number
-            )
+            what, expected = "no part of an HLO module", "a computation, an instruction, a table"
+            self.report(ParseError(line, 0, what, expected, "give the text of one"), number)
         return ()
 
     def go_on(self, unfinished: _Unfinished, line: str) -> tuple[Located, ...]:
@@ -259,16 +252,10 @@ class _Place:
         self.unfinished = None
 
     def instruction(self, number: int, line: str) -> tuple[Located, ...]:
-        if (
-            line[-1:].isspace() or line[-1:] in "={"
-        ):  # `calls=`, `branch_computations={`: a computation may stand in the next lines
-            calls = line.rstrip().removesuffix("{").rstrip().endswith("=")
-            if (
-                calls
-                and (head := _ASSIGNS.match(line))
-                and head.end() < len(line.rstrip())
-                and len(self.calls) < MAX_DEPTH
-            ):
+        if line[-1:].isspace() or line[-1:] in "={":
+            # `calls=`, `branch_computations={`: a computation may stand in the next lines.
+            calls = line.rstrip().removesuffix("{").rstrip().endswith("=") and len(self.calls) < MAX_DEPTH
+            if calls and (head := _ASSIGNS.match(line)) and head.end() < len(line.rstrip()):
                 self.calls.append(_Call(head[2], number, line))
                 return ()
         return self.whole(number, line)
@@ -310,34 +297,20 @@ class _Place:
             return ()
         if not self.calls:
             return (Located(instruction, self.computation, self.is_entry, number),)
-        return (
-            Located(
-                instruction, "/".join([self.computation or "", *(call.name for call in self.calls)]), False, number
-            ),
-        )
+        inside = "/".join([self.computation or "", *(call.name for call in self.calls)])
+        return (Located(instruction, inside, False, number),)
 
     def open(self, number: int, line: str, name: str, is_entry: bool) -> None:
         before = [*self.open_at_the_end()]
         self.computation, self.is_entry, self.calls = name, is_entry, []
         if before:
             what = f"a computation begins inside of {before[0].removeprefix('computation ')}"
-            self.report(
-                ParseError(line, 0, what, "'}' before it", "dump the whole module: a part may be missing"), number
-            )
+            self.report(ParseError(line, 0, what, "'}' before it", _DUMP_WHOLE), number)
 
     def close(self, number: int, line: str) -> None:
         before, self.computation, self.is_entry = self.computation, None, False
         if before is None:
-            self.report(
-                ParseError(
-                    line,
-                    0,
-                    "'}' closes nothing",
-                    "a computation before it",
-                    "dump the whole module: a part may be missing",
-                ),
-                number,
-            )
+            self.report(ParseError(line, 0, "'}' closes nothing", "a computation before it", _DUMP_WHOLE), number)
 
     def open_at_the_end(self) -> Iterator[str]:
         """The instruction and the computation that the file ends inside of, the innermost first."""

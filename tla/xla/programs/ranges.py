@@ -68,8 +68,7 @@ def _in_branches(found: Flow, value: Value, conditional: int, start: int, end: i
 
 
 def whole_buffers(found: Flow) -> dict[int, str]:
-    """The buffers that are there for the whole run, each with what it is: "argument", "result",
-    "constant", or "local"."""
+    """Buffers that are there for the whole run, each with what it is: "argument", "result", "constant", or "local"."""
     whole = {found.buffer(v): "result" for v in leaves(found.results)}
     for number, value in enumerate(found.values):
         if value.kind not in ("temporary", "scratch"):
@@ -91,19 +90,14 @@ def reuse(found: Flow, offered: Iterable[tuple[int, int]]) -> None:
     fixed = whole_buffers(found)
     for result, operand in offered:
         one, two = found.buffer(result), found.buffer(operand)
-        if (
-            one != two
-            and one not in fixed
-            and two not in fixed
-            and _apart(held[two], held[one], found.values[result].start)
-        ):
+        free = one != two and one not in fixed and two not in fixed
+        if free and _apart(held[two], held[one], found.values[result].start):
             found.share(result, operand)
             held[found.buffer(result)] = _merged(held[one] + held[two])
 
 
 def share_scratch(found: Flow) -> None:
-    """One buffer in each memory space for what the SparseCore's operations work in: as large as the largest
-    of them asks for."""
+    """One buffer in each memory space that SparseCore operations work in: as large as the largest of them asks for."""
     scratch: dict[int, list[int]] = defaultdict(list)
     for number in found.own():
         if found.values[number].kind == "scratch":

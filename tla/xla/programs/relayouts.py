@@ -24,6 +24,7 @@ from .program import Located, Source
 from .text_file import OnError, report
 
 _MOVES = frozenset({"copy", "copy-start", "transpose", "reshape", "convert", "bitcast", "bitcast-convert"})
+_IN_FUSIONS = frozenset({"parameter", "copy", "transpose", "reshape", "convert", "bitcast"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +114,8 @@ def relayouts(source: Source | Module, interiors: bool = False, on_error: OnErro
     """
     module = source if isinstance(source, Module) else read_module(source, on_error)
     require_apart(module)
-    found = [
-        move
-        for name, loops, inside in reached(module, interiors)
-        for move in _moves(module, name, loops, inside, on_error, not interiors)
-    ]
+    walked = reached(module, interiors)
+    found = [move for place in walked for move in _moves(module, *place, on_error, not interiors)]
     return sorted(found, key=lambda m: (m.free, -m.bytes, m.line.line))
 
 
@@ -146,8 +144,7 @@ def reached(module: Module, interiors: bool) -> Iterator[Reached]:
 
 
 def _first(module: Module) -> list[str]:
-    """The computations that nothing calls: of a whole module its ENTRY, of a part of its text all that
-    nothing there calls."""
+    """The computations that nothing calls: of a module its ENTRY, of a part of one all that nothing there calls."""
     if module.header or module.entry is not None:
         return [entry_name(module)]
     inner = {name for lines in module.computations.values() for x in lines for name in x.instruction.called}
@@ -164,12 +161,14 @@ def _moves(
         shapes[it.name] = it.shape
         for called in it.called if on_error is not None else ():
             if called not in module.computations:
-                report(on_error, _missing(it, called), line.line)
+                why = f"computation {called} is called, and not there"
+                report(on_error, _unknown(it, why, "its text"), line.line)
         if it.opcode in _MOVES and it.operands:
             a = it.operands[0].shape or shapes.get(it.operands[0].name)
             b = next(arrays(it.shape), None)
             if a is None and on_error is not None:
-                report(on_error, _undefined(it), line.line)
+                why = f"operand {it.operands[0].name} is not defined before it"
+                report(on_error, _unknown(it, why, "its instruction"), line.line)
             if isinstance(a, ArrayShape) and b is not None:
                 try:
                     yield _move(line, a, b, loops, inside)
@@ -185,14 +184,7 @@ def _parts(module: Module, fusion: Instruction) -> list[Move]:
     """The moves that a fusion is made of, bitcasts apart; none if it has another instruction, too."""
     name = next(iter(fusion.called), "")
     lines = module.computations.get(name, ())
-    if not lines or {x.instruction.opcode for x in lines} - {
-        "parameter",
-        "copy",
-        "transpose",
-        "reshape",
-        "convert",
-        "bitcast",
-    }:
+    if not lines or {x.instruction.opcode for x in lines} - _IN_FUSIONS:
         return []
     return [move for move in _moves(module, name, (), None, None, False) if not move.free]
 
@@ -203,31 +195,14 @@ def _fused(
     """A fusion of moves as one: from what it reads to what it writes."""
     apart = a.effective_layout.memory_space != b.effective_layout.memory_space
     inner = {change for move in parts for change in move.changes}
-    changes = tuple(
-        change for change in ("order", "type", "space") if change in inner - {"space"} or (change == "space" and apart)
-    )
-    return Move(
-        line,
-        a,
-        b,
-        changes,
-        False,
-        size_if_known(a) or 0,
-        size_if_known(b) or 0,
-        parts[0].run if len(parts) == 1 else None,
-        loops,
-        inside,
-    )
+    changes = (*(change for change in ("order", "type") if change in inner), *["space"] * apart)
+    sizes, run = (size_if_known(a) or 0, size_if_known(b) or 0), parts[0].run if len(parts) == 1 else None
+    return Move(line, a, b, changes, False, *sizes, run, loops, inside)
 
 
-def _missing(it: Instruction, name: str) -> ParseError:
-    what = f"{it.name}: computation {name} is called, and not there, so that what it moves is not known"
-    return ParseError("", 0, what, "its text", "dump the whole module: a part may be missing")
-
-
-def _undefined(it: Instruction) -> ParseError:
-    what = f"{it.name}: operand {it.operands[0].name} is not defined before it, so that what it moves is not known"
-    return ParseError("", 0, what, "its instruction", "dump the whole module: a part may be missing")
+def _unknown(it: Instruction, why: str, expected: str) -> ParseError:
+    what = f"{it.name}: {why}, so that what it moves is not known"
+    return ParseError("", 0, what, expected, "dump the whole module: a part may be missing")
 
 
 def _move(line: Located, a: ArrayShape, b: ArrayShape, loops: tuple[Loop, ...], inside: str | None) -> Move:
@@ -247,13 +222,8 @@ def _permutation(it: Instruction) -> tuple[int, ...] | None:
         return None
     text = it.attributes.get("dimensions", "")
     if not re.fullmatch(r"\{[0-9, ]*\}", text):
-        raise ParseError(
-            it.tail,
-            0,
-            f"{it.name} is a transpose without dimensions={{...}}",
-            "its dimensions",
-            "dump the whole module",
-        )
+        what = f"{it.name} is a transpose without dimensions={{...}}"
+        raise ParseError(it.tail, 0, what, "its dimensions", "dump the whole module")
     return tuple(map(int, re.findall("[0-9]{1,18}", text)))
 
 
@@ -267,10 +237,8 @@ def _compared(a: ArrayShape, b: ArrayShape, order: tuple[int, ...] | None) -> tu
         a = transposed(a, order) if order else a
         same = is_bitcast(a, b)
     except TlaError:
-        same = (
-            a._replace(layout=a.effective_layout._replace(memory_space=b.effective_layout.memory_space))
-            == b.with_layout()
-        )
+        there = a.effective_layout._replace(memory_space=b.effective_layout.memory_space)
+        same = a._replace(layout=there) == b.with_layout()
     return () if same else ("order",), _run(a, b)
 
 

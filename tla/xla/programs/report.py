@@ -91,15 +91,13 @@ def totals(
 
 def _instructions(program: Iterable[Located] | Source) -> Iterator[Located]:
     """The instructions of a program; LeafTypeError for what has none."""
-    is_source = (
-        isinstance(program, (str, os.PathLike)) or hasattr(program, "readline") or not isinstance(program, Iterable)
-    )
+    is_file = isinstance(program, (str, os.PathLike)) or hasattr(program, "readline")
+    is_source = is_file or not isinstance(program, Iterable)
     lines: Iterable[Any] = read_hlo(cast("Source", program)) if is_source else cast("Iterable[Any]", program)
     for x in lines:
         if not isinstance(x, Located):
-            raise LeafTypeError(
-                f"a {type(x).__name__} as an instruction", "what read_hlo gives", "write totals(path, by)"
-            )
+            what = f"a {type(x).__name__} as an instruction"
+            raise LeafTypeError(what, "what read_hlo gives", "write totals(path, by)")
         yield x
 
 
@@ -145,9 +143,8 @@ def _written(program: Iterable[Located], by: str, space: int | None, on_warning:
             if array not in sizes:
                 sizes[array] = _size(array)
             if (size := sizes[array]) is None:
-                on_warning(
-                    f"line {line.line}: {line.instruction.name}: the size of {array} is not known: it counts as nothing"
-                )
+                name = f"line {line.line}: {line.instruction.name}"
+                on_warning(f"{name}: the size of {array} is not known: it counts as nothing")
             elif space in (None, array.effective_layout.memory_space):
                 yield _KEYS[by](line, array), *size
 

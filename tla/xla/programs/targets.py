@@ -86,9 +86,8 @@ def tpu(name: str) -> Target:
 def checked_target(target: str | None) -> str | None:
     """The name of a generation that is known, or None."""
     if target is not None and target not in TARGETS:
-        raise RangeError(
-            f"the target {target!r:.40}", "one of " + " ".join(TARGETS), "leave it out where it is not known"
-        )
+        what = f"the target {target!r:.40}"
+        raise RangeError(what, "one of " + " ".join(TARGETS), "leave it out where it is not known")
     return target
 
 
@@ -105,9 +104,7 @@ def target_beside(path: object) -> str | None:
     if not beside.is_file() or beside.stat().st_size > _MIB:
         return None
     text = beside.read_text(errors="replace")
-    version, variant = (
-        re.search(pattern, text) for pattern in (r"\bversion:\s*TPU_VERSION_(\w+)", r'\bvariant:\s*"(\w*)"')
-    )
+    version, variant = re.search(r"\bversion:\s*TPU_VERSION_(\w+)", text), re.search(r'\bvariant:\s*"(\w*)"', text)
     return _VERSIONS.get((version[1] if version else "", variant[1] if variant else ""))
 
 

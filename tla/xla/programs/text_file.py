@@ -33,12 +33,9 @@ class _Foreign(NamedTuple):
 
 
 _COMPILE = "compile it: jax.jit(f).lower(...).compile().as_text() is HLO text"
+_CALLER = "give the HLO text of the program that calls the kernel"
 _FOREIGN = (
-    _Foreign(
-        "stable_mosaic|tpu\\.|#tpu",
-        "Mosaic, the language of Pallas kernels",
-        "give the HLO text of the program that calls the kernel",
-    ),
+    _Foreign("stable_mosaic|tpu\\.|#tpu", "Mosaic, the language of Pallas kernels", _CALLER),
     _Foreign("stablehlo\\.|vhlo\\.", "StableHLO", _COMPILE),
     _Foreign("mhlo\\.|chlo\\.", "MHLO", _COMPILE),
     _Foreign("", "MLIR", _COMPILE),
@@ -113,9 +110,8 @@ _SILENT = re.compile(r"\s*(//|$)")
 
 def _foreign(text: str) -> ParseError:
     what = next(f for f in _FOREIGN if re.search(f.mark, text))
-    return ParseError(
-        "", 0, f"the file is {what.name}, and no HLO text", "HLO text, which begins with HloModule", what.fix
-    )
+    found = f"the file is {what.name}, and no HLO text"
+    return ParseError("", 0, found, "HLO text, which begins with HloModule", what.fix)
 
 
 def _raw_lines(file: IO[Any]) -> Iterator[tuple[int, str | bytes]]:
@@ -139,9 +135,8 @@ def _raw_lines(file: IO[Any]) -> Iterator[tuple[int, str | bytes]]:
 
 
 def too_long() -> ParseError:
-    return ParseError(
-        "", 0, f"more than {MAX_LINE:,} characters", "a line of an HLO module", "leave large constants out of the dump"
-    )
+    what = f"more than {MAX_LINE:,} characters"
+    return ParseError("", 0, what, "a line of an HLO module", "leave large constants out of the dump")
 
 
 def _text(raw: str | bytes) -> str:
@@ -154,10 +149,5 @@ def _text(raw: str | bytes) -> str:
         return raw.decode().removesuffix("\n")
     except UnicodeDecodeError as error:
         at = len(raw[: error.start].decode())
-        raise ParseError(
-            raw.decode(errors="replace"),
-            at,
-            "bytes that are no text",
-            "UTF-8",
-            "give the text of it: the file may be binary",
-        ) from None
+        fix = "give the text of it: the file may be binary"
+        raise ParseError(raw.decode(errors="replace"), at, "bytes that are no text", "UTF-8", fix) from None

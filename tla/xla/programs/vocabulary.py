@@ -78,12 +78,8 @@ METADATA = frozenset(
     source_end_line source_file source_line stack_frame_id""".split()  # noqa: SIM905
 )
 #: The attributes without which an instruction says nothing, of those that are read here.
-NEEDED = {
-    "fusion": ("calls",),
-    "get-tuple-element": ("index",),
-    "transpose": ("dimensions",),
-    "while": ("condition", "body"),
-}
+NEEDED = {"while": ("condition", "body"), "fusion": ("calls",), "get-tuple-element": ("index",)}
+NEEDED["transpose"] = ("dimensions",)
 _KEYS = re.compile(r", ?([A-Za-z_][\w-]*)=")
 _ASYNC = ("-start", "-update", "-done")
 
@@ -133,11 +129,8 @@ def unknown_names(lines: Iterable[Located] | Module) -> tuple[str, ...]:
     there: set[str | None] = set()
     for x in lines if isinstance(lines, Iterable) else [lines]:
         if not isinstance(x, Located):
-            raise LeafTypeError(
-                f"a line of type {type(x).__name__}",
-                "instructions with their places",
-                "write unknown_names(read_hlo(path))",
-            )
+            what = f"a line of type {type(x).__name__}"
+            raise LeafTypeError(what, "instructions with their places", "write unknown_names(read_hlo(path))")
         it, computation, _is_entry, line = x
         there.add(computation)
         key, shape = (it.opcode, it._tail), it.shape

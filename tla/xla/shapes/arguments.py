@@ -31,9 +31,8 @@ def integers(x: object, keep: object = ()) -> tuple[Any, ...]:
 def integers_of(what: str, numbers: Sequence[int]) -> tuple[int, ...]:
     """A tuple or list of integers as a tuple of plain ones; LeafTypeError for a text, an array, a generator."""
     if not isinstance(numbers, (tuple, list)):
-        raise LeafTypeError(
-            f"{what} of type {type(numbers).__name__}", "a tuple of integers", "write (3, 5), or (3,) for one"
-        )
+        fix = "write (3, 5), or (3,) for one"
+        raise LeafTypeError(f"{what} of type {type(numbers).__name__}", "a tuple of integers", fix)
     return integers(numbers)
 
 

@@ -33,21 +33,8 @@ BITS = {
     **dict.fromkeys(("s2", "u2"), 2),
     **dict.fromkeys(("s4", "u4", "f4e2m1fn"), 4),
     **dict.fromkeys(("f6e2m3fn", "f6e3m2fn"), 6),
-    **dict.fromkeys(
-        (
-            "s8",
-            "u8",
-            "f8e3m4",
-            "f8e4m3",
-            "f8e4m3fn",
-            "f8e4m3b11fnuz",
-            "f8e4m3fnuz",
-            "f8e5m2",
-            "f8e5m2fnuz",
-            "f8e8m0fnu",
-        ),
-        8,
-    ),
+    **dict.fromkeys(("s8", "u8", "f8e3m4", "f8e4m3", "f8e4m3fn", "f8e4m3b11fnuz"), 8),
+    **dict.fromkeys(("f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz", "f8e8m0fnu"), 8),
     **dict.fromkeys(("s16", "u16", "f16", "bf16"), 16),
     **dict.fromkeys(("s32", "u32", "f32"), 32),
     **dict.fromkeys(("s64", "u64", "f64", "c64"), 64),
@@ -179,14 +166,12 @@ class ArrayShape(Record, Displayed):
     ) -> None:
         sizes, marks = _sizes(dimensions), as_tuple(dynamic)
         if marks and len(marks) != len(sizes):
-            raise RankError(
-                f"{len(marks)} dynamic marks for {len(sizes)} dimensions", "one for each", "leave it out for none"
-            )
+            what = f"{len(marks)} dynamic marks for {len(sizes)} dimensions"
+            raise RankError(what, "one for each", "leave it out for none")
         if not isinstance(element_type, str) or not isinstance(layout, (ArrayLayout, type(None))):
             what = f"ArrayShape of {type(element_type).__name__}, ..., {type(layout).__name__}"
-            raise LeafTypeError(
-                what, "the name of an element type, and an ArrayLayout", "use parse_shape, which reads a text"
-            )
+            fix = "use parse_shape, which reads a text"
+            raise LeafTypeError(what, "the name of an element type, and an ArrayLayout", fix)
         if found := why_not_valid(element_type, sizes, layout):
             raise RangeError(*found[1])
         put(self, "element_type", element_type)
@@ -205,16 +190,15 @@ class ArrayShape(Record, Displayed):
         >>> print(shape, shape.text(combine="-1"))
         f32[7,8]{1,0:T(*,2)} f32[7,8]{1,0:T(-1,2)}
         """
-        dims = ",".join(
-            "?" if d is None else f"<={d}" if dyn else str(d) for d, dyn in zip(self.dimensions, self.dynamic)
-        )
+        marked = zip(self.dimensions, self.dynamic)
+        dims = ",".join("?" if d is None else f"<={d}" if dyn else str(d) for d, dyn in marked)
         return f"{self.element_type}[{dims}]{self.layout.text(combine) if self.layout else ''}"
 
     def with_layout(self) -> ArrayShape:
         """This shape, with the default layout (last dimension fastest, no tiles) where it has none."""
-        return (
-            self if self.layout else ArrayShape(self.element_type, self.dimensions, self.effective_layout, self.dynamic)
-        )
+        if self.layout:
+            return self
+        return ArrayShape(self.element_type, self.dimensions, self.effective_layout, self.dynamic)
 
     @property
     def effective_layout(self) -> ArrayLayout:
@@ -241,8 +225,7 @@ C = TypeVar("C", ArrayLayout, ArrayShape)
 
 
 def unchecked(kind: type[C], *values: Any) -> C:
-    """An ArrayLayout or an ArrayShape of these values of all its fields, in their order, as they are: the caller has
-    checked them."""
+    """An ArrayLayout or an ArrayShape of the values of all fields, in their order, which the caller has checked."""
     new = object.__new__(kind)
     for put_field, value in zip(_PUT[kind], values):
         put_field(new, value)
@@ -265,8 +248,7 @@ _DEFAULTS: dict[str, Any] = {**dict.fromkeys(ArrayLayout.__match_args__, ()), **
 
 
 def unchecked_layout(minor_to_major: tuple[int, ...], **properties: Any) -> ArrayLayout:
-    """An ArrayLayout of these fields as they are, which are checked with the array's: a parser can say where
-    the fault is then."""
+    """An ArrayLayout of these fields, which are checked with the array's: a parser can say where the fault is then."""
     return unchecked(ArrayLayout, *{**_DEFAULTS, "minor_to_major": minor_to_major, **properties}.values())
 
 
@@ -276,8 +258,7 @@ def _sizes(x: object) -> tuple[Any, ...]:
 
 
 def cover(sizes: tuple[int, ...], tile: tuple[TileEntry, ...]) -> tuple[int, tuple[int, ...]]:
-    """The number of sizes that a tile leaves, and all of them: a tile longer than these finds sizes of
-    1 before them."""
+    """The number of sizes that a tile leaves, and all of them: a longer tile finds sizes of 1 before them."""
     sizes = (1,) * (len(tile) - len(sizes)) + sizes
     return len(sizes) - len(tile), sizes
 
@@ -340,36 +321,23 @@ def _wrongs(
         yield "dimensions", Reason("a negative dimension", "0 or more", "write the extent")
     for d in dims:
         if d is not None and not at_most(0, d):
-            yield (
-                "dimensions",
-                Reason(
-                    f"the dimension {d} may be negative", "0 or more", "declare sizes so that it is not: at_least=..."
-                ),
-            )
+            fix = "declare sizes so that it is not: at_least=..."
+            yield "dimensions", Reason(f"the dimension {d} may be negative", "0 or more", fix)
     if _bytes_overflow(element_type, dims):
-        yield (
-            "dimensions",
-            Reason(
-                f"the size of {element_type}{list(dims)} overflows",
-                "a byte count that 64 bits hold",
-                "use smaller dimensions",
-            ),
-        )
+        what = f"the size of {element_type}{list(dims)} overflows"
+        yield "dimensions", Reason(what, "a byte count that 64 bits hold", "use smaller dimensions")
     if layout is None:
         return
     if why := _why_not_order(layout.minor_to_major, len(dims)):
         yield "minor_to_major", why
-    if why := _why_not_tiles(
-        element_type, tuple(0 if (n := dims[d]) is None else n for d in reversed(layout.minor_to_major)), layout.tiles
-    ):
+    physical = tuple(0 if (n := dims[d]) is None else n for d in reversed(layout.minor_to_major))
+    if why := _why_not_tiles(element_type, physical, layout.tiles):
         yield "tiles", why
     bits, given = BITS[element_type], layout.element_size_in_bits
     if not (given in (0, bits) or (bits < 8 and given in (8, 16, 32))):
         expected = f"{bits}" + (", or 8, 16, 32 for one element in so many bits" if bits < 8 else "")
-        yield (
-            "element_size_in_bits",
-            Reason(f"E({given}) on {element_type}, which has {bits} bits", expected, "leave E out"),
-        )
+        what = f"E({given}) on {element_type}, which has {bits} bits"
+        yield "element_size_in_bits", Reason(what, expected, "leave E out")
     for field in NUMBERS:
         if why := _why_not_number(layout, field):
             yield field, why
@@ -441,31 +409,22 @@ def why_not_tile(tile: tuple[TileEntry, ...]) -> Reason | None:
         if not isinstance(t, str) and at_most(t, 0):
             return Reason(f"{text} has the entry {t}", "sizes of 1 or more, or *", "write 1 to leave a dimension whole")
     if tile[-1] == COMBINE:
-        return Reason(
-            f"{text} ends with *",
-            "a size last",
-            "leave the last * out: it merges a dimension with the next more minor one",
-        )
+        what = f"{text} ends with *"
+        return Reason(what, "a size last", "leave the last * out: it merges a dimension with the next more minor one")
     return None
 
 
 def _why_not_split(split: Split, dims: tuple[int | None, ...], layout: ArrayLayout, before: set[int]) -> Reason | None:
     d, at = split
     if not 0 <= d < len(dims):
-        return Reason(
-            f"SC{split} cuts physical dimension {d}",
-            f"0 to {len(dims) - 1}",
-            "count dimensions from 0, the most major one",
-        )
+        what = f"SC{split} cuts physical dimension {d}"
+        return Reason(what, f"0 to {len(dims) - 1}", "count dimensions from 0, the most major one")
     if d in before:
         return Reason(f"SC cuts physical dimension {d} twice", "each once", "list all its indices in one")
     if list(at) != sorted(set(at)):
         return Reason(f"SC{split}: indices {','.join(map(str, at))}", "strictly increasing ones", "sort them")
     extent = dims[layout.minor_to_major[-1 - d]]
     if any(i < 1 or (extent is not None and i >= extent) for i in at):
-        return Reason(
-            f"SC{split} cuts a dimension of {'?' if extent is None else extent}",
-            "indices inside of it",
-            "leave the split out",
-        )
+        what = f"SC{split} cuts a dimension of {'?' if extent is None else extent}"
+        return Reason(what, "indices inside of it", "leave the split out")
     return None

@@ -75,9 +75,8 @@ def is_bitcast(a: Shape | str, b: Shape | str, permutation: Sequence[int] | None
         if a.dimensions == b.dimensions and None not in answers and lower(a) == lower(b):
             return True
         what = f"it is not known whether {a} is {b} as it stands"
-        raise Unproven(
-            what, "sizes that are known, or one layout", "give the names numbers: lower and parse_shape take them"
-        )
+        fix = "give the names numbers: lower and parse_shape take them"
+        raise Unproven(what, "sizes that are known, or one layout", fix)
     return _same_in_row_major(lower(a), logical_dimensions(a), lower(b), logical_dimensions(b))
 
 
@@ -95,9 +94,8 @@ def transposed(shape: ArrayShape, permutation: Sequence[int]) -> ArrayShape:
     layout = shape.effective_layout
     places = {d: i for i, d in enumerate(order)}
     layout = layout._replace(minor_to_major=tuple(places[d] for d in layout.minor_to_major))
-    return ArrayShape(
-        shape.element_type, tuple(shape.dimensions[d] for d in order), layout, tuple(shape.dynamic[d] for d in order)
-    )
+    dims, dynamic = tuple(shape.dimensions[d] for d in order), tuple(shape.dynamic[d] for d in order)
+    return ArrayShape(shape.element_type, dims, layout, dynamic)
 
 
 def _bits(shape: ArrayShape) -> int:
@@ -154,8 +152,7 @@ def _agree(n: int, f: Callable[[Any], Any], g: Callable[[Any], Any], what: str) 
 
 
 def _digits_of_run(modes: list[tuple[Layout, int]]) -> list[tuple[int, int]] | None:
-    """The digits of a run of modes, as far as it reaches; None if one but the last is padded, and is no sum
-    of digits then."""
+    """The digits of a run of modes as far as it reaches; None if one but the last is padded: it is no sum of digits."""
     out: list[tuple[int, int]] = []
     for k, (mode, n) in enumerate(modes):
         pairs = [(int(s), int(d)) for s, d in zip(leaves(mode.shape), leaves(mode.stride))]
@@ -175,9 +172,8 @@ def _at(modes: list[tuple[Layout, int]], k: npt.NDArray[Any]) -> Any:
 
 
 def _same_everywhere(a: Any, dims_a: tuple[int, ...], b: Any, dims_b: tuple[int, ...]) -> bool:
-    return _agree(
-        math.prod(dims_a), lambda k: a(_index(k, dims_a)), lambda k: b(_index(k, dims_b)), "through a composed layout"
-    )
+    count, what = math.prod(dims_a), "through a composed layout"
+    return _agree(count, lambda k: a(_index(k, dims_a)), lambda k: b(_index(k, dims_b)), what)
 
 
 def _index(k: npt.NDArray[Any], dims: tuple[int, ...]) -> Any:
@@ -226,17 +222,11 @@ def relayout(a: Shape | str, b: Shape | str) -> Relayout:
     """
     a, b = as_shape(a), as_shape(b)
     if not all(isinstance(n, int) for n in (*logical_dimensions(a), *logical_dimensions(b))):
-        raise Unproven(
-            f"relayout of {a} and {b}",
-            "sizes that are known",
-            "give the names numbers: parse_shape takes them as symbols",
-        )
+        what = f"relayout of {a} and {b}"
+        raise Unproven(what, "sizes that are known", "give the names numbers: parse_shape takes them as symbols")
     if (a.element_type, a.dimensions) != (b.element_type, b.dimensions):
-        raise RankError(
-            f"relayout of {a} and {b}",
-            "one array: equal dimensions and element type",
-            "ask is_bitcast(a, b) of a reshape",
-        )
+        what = f"relayout of {a} and {b}"
+        raise RankError(what, "one array: equal dimensions and element type", "ask is_bitcast(a, b) of a reshape")
     same = is_bitcast(a, b)
     source, destination = lower(a), lower(b)
     dims, count = logical_dimensions(a), element_count(a)
@@ -285,8 +275,7 @@ def _placed(layout: Layout, dims: tuple[int, ...]) -> Placed:
 
 
 def _run(source: Placed, destination: Placed, dims: tuple[int, ...]) -> int:
-    """Elements that follow each other in both: the digits that both have in one place of memory, up to
-    the first padding."""
+    """Elements that follow each other in both: the digits that both have in one place, up to the first padding."""
     run, found = 1, list[list[_Piece]]([] for _n in dims)
     while True:
         for d in range(len(dims)):

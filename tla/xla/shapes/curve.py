@@ -46,10 +46,8 @@ def as_text(curve: Sequence[int], width: int = 72, height: int = 8) -> str:
     """
     tops = columns(curve, width)
     peak = max(tops, default=0)
-    rows = [
-        "".join("#" if top * height > peak * (level - 1) and top else " " for top in tops)
-        for level in range(height, 0, -1)
-    ]
+    levels = (peak * level for level in reversed(range(height)))
+    rows = ("".join("#" if top and top * height > level else " " for top in tops) for level in levels)
     return "\n".join(row.rstrip() for row in rows)
 
 

@@ -40,29 +40,22 @@ def default_layout(element_type: str, dims: Sequence[int], target: str = "v5e") 
     Source: measured, see above.
     """
     if target not in TARGETS:
-        raise RangeError(
-            f"default_layout for {target!r}",
-            "one of " + " ".join(TARGETS),
-            "use one of these: for them the rule is known",
-        )
+        what = f"default_layout for {target!r}"
+        raise RangeError(what, "one of " + " ".join(TARGETS), "use one of these: for them the rule is known")
     sizes = integers_of("default_layout: dims", dims)
     if len(sizes) > 64:
         raise RangeError(f"default_layout of {len(sizes)} dimensions", "at most 64", "group dimensions first")
     element_type = type_name(element_type)
     shape = ArrayShape(element_type, sizes)  # which checks them
     if 32 % BITS[element_type] and BITS[element_type] % 32:
-        raise RangeError(
-            f"default_layout of {element_type}",
-            "a type whose bits divide 32, or that 32 divide",
-            "give the layout: those of this target were not measured",
-        )
+        fix = "give the layout: those of this target were not measured"
+        raise RangeError(f"default_layout of {element_type}", "a type whose bits divide 32, or that 32 divide", fix)
     kind = _Kind(element_type, target in ("v2", "v3"))
     order = min(_orders(sizes, kind))[-1]
     minor = [sizes[i] for i in order[:2]]
     tiles = () if 0 in sizes else _tiles(kind, minor)
-    return ArrayShape(
-        shape.element_type, sizes, ArrayLayout(order, tiles, element_size_in_bits=kind.bits if kind.packed else 0)
-    )
+    layout = ArrayLayout(order, tiles, element_size_in_bits=kind.bits if kind.packed else 0)
+    return ArrayShape(shape.element_type, sizes, layout)
 
 
 def orders(element_type: str, dims: Sequence[int]) -> Iterator[tuple[tuple[int, ...], Tiles, int]]:

@@ -61,18 +61,14 @@ def dimension_number(shape: Shape | str, dimension: int | str) -> int:
     if isinstance(dimension, str):
         letters = dimension_letters(rank)
         if dimension not in letters:
-            raise RangeError(
-                f"dimension {dimension!r:.40} of {shape!s:.80}",
-                f"one of {' '.join(letters) or 'none'}",
-                "number it from 0",
-            )
+            what = f"dimension {dimension!r:.40} of {shape!s:.80}"
+            raise RangeError(what, f"one of {' '.join(letters) or 'none'}", "number it from 0")
         return letters.index(dimension)
     n = int(leaf(dimension))
     if not -rank <= n < rank:
         expected = f"{-rank} to {rank - 1}" if rank else "none: it has no dimensions"
-        raise RangeError(
-            f"dimension {n} of {shape!s:.80}", expected, "dimensions are numbered from 0, or from -1 backwards"
-        )
+        what = f"dimension {n} of {shape!s:.80}"
+        raise RangeError(what, expected, "dimensions are numbered from 0, or from -1 backwards")
     return n % rank
 
 
@@ -90,19 +86,16 @@ def combined_shape(shape: Shape | str) -> ArrayShape:
     shape = as_shape(shape)
     layout = shape.effective_layout
     if not layout.tiles or COMBINE not in layout.tiles[0]:
-        raise LoweringError(
-            f"{shape}: its first tile combines no dimensions", "a tile with *", "see tiled_dimensions for the others"
-        )
+        what = f"{shape}: its first tile combines no dimensions"
+        raise LoweringError(what, "a tile with *", "see tiled_dimensions for the others")
     if any(shape.dynamic) or layout.split_configs:
-        raise LoweringError(
-            f"{shape}: dimensions that change, or are cut", "static dimensions in one piece", "give their bounds"
-        )
+        what = f"{shape}: dimensions that change, or are cut"
+        raise LoweringError(what, "static dimensions in one piece", "give their bounds")
     first = layout.tiles[0]
     dims = _merged(physical_dimensions(shape), first)
     tiles = (tuple(t for t in first if t != COMBINE), *layout.tiles[1:])
-    return ArrayShape(
-        shape.element_type, dims, layout._replace(minor_to_major=tuple(reversed(range(len(dims)))), tiles=tiles)
-    )
+    order = tuple(reversed(range(len(dims))))
+    return ArrayShape(shape.element_type, dims, layout._replace(minor_to_major=order, tiles=tiles))
 
 
 def _merged(sizes: tuple[Any, ...], tile: tuple[TileEntry, ...]) -> tuple[Any, ...]:
@@ -191,15 +184,11 @@ def explain(shape: Shape | str, index: Sequence[Any] | None = None, /, **sizes: 
 def _symbols(shape: ArrayShape, dims: tuple[Any, ...], index: Sequence[Any] | None) -> tuple[Any, ...]:
     if index is None:
         index = LETTERS.get(len(dims)) or tuple(f"i{d}" for d in range(len(dims)))
-    require_type(
-        index, (tuple, list), "an index of type", f"a tuple of {len(dims)} integers", "write (i,) for one dimension"
-    )
+    expected = f"a tuple of {len(dims)} integers"
+    require_type(index, (tuple, list), "an index of type", expected, "write (i,) for one dimension")
     if wrong := [i for i in index if not (isinstance(i, str) or is_int(i))]:
-        raise LeafTypeError(
-            f"{shown(wrong[0])} in an index of {shape}",
-            "an integer, a symbol or a name",
-            "explain goes element by element",
-        )
+        what = f"{shown(wrong[0])} in an index of {shape}"
+        raise LeafTypeError(what, "an integer, a symbol or a name", "explain goes element by element")
     ends = [*dims, *[None] * len(index)]
     return tuple(_named(i, n) if isinstance(i, str) else leaf(i) for i, n in zip(index, ends))
 

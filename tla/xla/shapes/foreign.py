@@ -29,9 +29,8 @@ def element_type(dtype: object) -> str:
     name = "pred" if given in ("bool", "bool_") else given.replace("_", "")
     name = re.sub(r"^(bfloat|float|uint|int|complex)(?=\d)", lambda kind: _PREFIXES[kind[1]], name)
     if name not in BITS:
-        raise LeafTypeError(
-            f"the dtype {given:.60}", "one that XLA has: " + " ".join(BITS), "convert the array with .astype first"
-        )
+        what = f"the dtype {given:.60}"
+        raise LeafTypeError(what, "one that XLA has: " + " ".join(BITS), "convert the array with .astype first")
     return name
 
 
@@ -42,14 +41,11 @@ def type_name(x: object) -> Any:
     >>> type_name(numpy.int8), type_name("bf16")
     ('s8', 'bf16')
     """
-    is_dtype = (
-        hasattr(x, "dtype") or hasattr(x, "itemsize") or (isinstance(x, type) and x is not int and x is not float)
-    )
-    return (
-        element_type(getattr(x, "dtype", x) if not isinstance(x, type) else x)
-        if is_dtype and not isinstance(x, str)
-        else x
-    )
+    if isinstance(x, str):
+        return x
+    if isinstance(x, type):
+        return x if x is int or x is float else element_type(x)
+    return element_type(getattr(x, "dtype", x)) if hasattr(x, "dtype") or hasattr(x, "itemsize") else x
 
 
 def array_like(x: Any) -> ArrayShape | None:
@@ -61,9 +57,8 @@ def array_like(x: Any) -> ArrayShape | None:
         return None
     layout = getattr(getattr(x, "format", None), "layout", None)
     natural = tuple(range(len(x.shape)))
-    if layout is not None and (
-        tuple(getattr(layout, "major_to_minor", natural)) != natural or getattr(layout, "tiling", None)
-    ):
+    order = tuple(getattr(layout, "major_to_minor", natural))
+    if layout is not None and (order != natural or getattr(layout, "tiling", None)):
         fix = "write tla.xla.jax.shape_of(array), which keeps it"
         raise LeafTypeError(f"an array with the layout {layout!s:.80}", "one in row-major order without tiles", fix)
     return ArrayShape(element_type(x.dtype), tuple(x.shape))

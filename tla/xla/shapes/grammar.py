@@ -31,10 +31,8 @@ from .foreign import array_like
 from .printed_shape import array_at, printed_shape
 from .values import MAX_DEPTH, BufferShape, OpaqueShape, Shape, TokenShape, TupleShape
 
-_DECLARE, _EXPRESSIONS = (
-    OnDemand("tla.symbolic.declare"),
-    OnDemand("tla.symbolic.parse_expression"),
-)  # for dimensions that are names
+# For dimensions that are names.
+_DECLARE, _EXPRESSIONS = OnDemand("tla.symbolic.declare"), OnDemand("tla.symbolic.parse_expression")
 
 #: More dimensions that are names are refused: strides are products of these, and 10,000 of them took minutes.
 MAX_NAMED = 256
@@ -47,22 +45,11 @@ BLANK = r"(?s)(?:[ \t\r\n]+|/\*.*?\*/|//[^\n]*)*"
 _DIMENSIONS = r"\s*[A-Za-z0-9]+\s*\[([^][]*)\]"
 _NAME = r"(?<![A-Za-z0-9_])[A-Za-z][A-Za-z0-9_]*"
 _ORDER = ("D", "T", "L", "#", "*", "E", "S", "SC", "P", "M")
-_FIELDS = {
-    "L": "tail_padding_alignment_in_elements",
-    "E": "element_size_in_bits",
-    "S": "memory_space",
-    "M": "dynamic_shape_metadata_prefix_bytes",
-}
+_FIELDS = {"L": "tail_padding_alignment_in_elements", "E": "element_size_in_bits", "S": "memory_space"}
+_FIELDS["M"] = "dynamic_shape_metadata_prefix_bytes"
 # What other systems call the element types.
-_ALIASES = {
-    "bool": "pred",
-    "bfloat16": "bf16",
-    "half": "f16",
-    "float": "f32",
-    "double": "f64",
-    "complex64": "c64",
-    "complex128": "c128",
-}
+_ALIASES = {"bool": "pred", "bfloat16": "bf16", "half": "f16", "float": "f32", "double": "f64"}
+_ALIASES |= {"complex64": "c64", "complex128": "c128"}
 
 
 def parse_shape(text: str, *, symbols: object = None) -> Shape:
@@ -125,24 +112,14 @@ def named_shape(shape: Shape | str, sizes: Mapping[str, Any]) -> ArrayShape:
     used = dict.fromkeys(compiled(_NAME).findall(found[1])) if found else {}
     for name in sizes:
         if name not in used:
-            raise LeafTypeError(
-                f"{name}= of {shape!s:.80}",
-                "names of its dimensions",
-                f"write {name} where its size stands in the text",
-            )
+            what = f"{name}= of {shape!s:.80}"
+            raise LeafTypeError(what, "names of its dimensions", f"write {name} where its size stands in the text")
     if not isinstance(shape, str) or not used:
         return as_shape(shape)
     functions = re.findall(r"(ceil|min|max)\s*\(", shape)
-    return as_shape(
-        parse_shape(
-            shape,
-            symbols={
-                name: leaf(sizes[name]) if name in sizes else _DECLARE.dim(name)
-                for name in used
-                if name not in functions
-            },
-        )
-    )
+    names = [name for name in used if name not in functions]
+    symbols = {name: leaf(sizes[name]) if name in sizes else _DECLARE.dim(name) for name in names}
+    return as_shape(parse_shape(shape, symbols=symbols))
 
 
 def as_shape(shape: Shape | str) -> ArrayShape:
@@ -209,9 +186,8 @@ class _ShapeReader(XlaReader):
 
     def tupled(self) -> TupleShape:
         if self.depth == MAX_DEPTH:
-            self.fail(
-                f"more than {MAX_DEPTH} levels of tuples", f"at most {MAX_DEPTH}", "put the elements side by side"
-            )
+            what = f"more than {MAX_DEPTH} levels of tuples"
+            self.fail(what, f"at most {MAX_DEPTH}", "put the elements side by side")
         return TupleShape(tuple(self.listed("()", self.shape)))
 
     def bare(self, name: str) -> TokenShape | OpaqueShape:
@@ -251,9 +227,8 @@ class _ShapeReader(XlaReader):
         if not known:
             if not name[:1].isalpha():
                 self.unexpected("an element type such as f32 or bf16, or a tuple")
-            self.fail(
-                f"element type {name[:24]!r} is not known", "an XLA name such as f32, bf16, s8, pred", _suggest(name)
-            )
+            what = f"element type {name[:24]!r} is not known"
+            self.fail(what, "an XLA name such as f32, bf16, s8, pred", _suggest(name))
         self.advance()
         return known
 
@@ -267,22 +242,16 @@ class _ShapeReader(XlaReader):
         bounded, at = self.take("<="), self.at
         if self.symbols is None:
             if self.token.isidentifier():
-                self.unexpected(
-                    "a dimension: 5, <=5 or ?",
-                    "parse_shape takes names with symbols=[dim('N')], lower those of an array",
-                )
+                fix = "parse_shape takes names with symbols=[dim('N')], lower those of an array"
+                self.unexpected("a dimension: 5, <=5 or ?", fix)
             n = self.integer("a dimension: 5, <=5 or ?")
         else:
             n, end = _EXPRESSIONS.read(self.text, at, self.symbols)
             self.go_to(end)
             self.named += known(n) is None
             if self.named > MAX_NAMED:
-                self.fail(
-                    f"more than {MAX_NAMED} dimensions that are names",
-                    f"at most {MAX_NAMED}",
-                    "give some of them numbers",
-                    at=at,
-                )
+                what = f"more than {MAX_NAMED} dimensions that are names"
+                self.fail(what, f"at most {MAX_NAMED}", "give some of them numbers", at=at)
         if at_most(n, -1):
             self.fail(f"dimension {n}", "0 or more", at=at)
         return n, bounded
@@ -302,17 +271,15 @@ class _ShapeReader(XlaReader):
         self.expect("{", "and the order of dimensions, minor to major")
         at["minor_to_major"] = self.at
         if self.token == "}":
-            self.fail(
-                "empty layout braces", "the order of dimensions, minor to major", "leave the braces out", at=start
-            )
+            what = "empty layout braces"
+            self.fail(what, "the order of dimensions, minor to major", "leave the braces out", at=start)
         order = self.several(":", lambda: self.integer("a dimension number of minor_to_major"))
         properties = self.properties(len(order) if rank is None else rank, at) if self.take(":") else {}
         self.expect("}", "or ':' after minor_to_major" if not properties else "or a property after the last property")
         return unchecked_layout(tuple(order), **properties)
 
     def properties(self, rank: int, at: dict[str, int]) -> dict[str, Any]:
-        """The properties behind minor_to_major, each at most once and in XLA's order. at: where each
-        stands, for errors."""
+        """The properties behind minor_to_major, each at most once, in XLA's order. at: where they stand, for errors."""
         out: dict[str, Any] = {}
         last = -1
         if self.token == "(":  # as the documents had it before the T
@@ -360,25 +327,19 @@ class _ShapeReader(XlaReader):
         return Split(dimension, tuple(self.several("", lambda: self.integer("an index to cut at"))))
 
     def sparse(self, name: str, place: int, rank: int) -> None:
-        """Remains of sparse arrays: D(...) of dense levels says nothing, and everything else has no
-        meaning any more."""
+        """Remains of sparse arrays: D(...) of dense levels says nothing, everything else has no meaning any more."""
         if name == "D":
             levels = self.listed("()", self.level, "dimension levels")
             if any(level != "D" for level in levels):
-                self.fail(
-                    f"dimension levels D({','.join(levels)})", "dense ones: D(D,...)", "leave the levels out", at=place
-                )
+                what = f"dimension levels D({','.join(levels)})"
+                self.fail(what, "dense ones: D(D,...)", "leave the levels out", at=place)
             if len(levels) != rank:
                 self.fail(f"{len(levels)} dimension levels for {rank} dimensions", f"{rank}", at=place)
             return
         if name != "P":
             self.enclosed("()", lambda: self.word([t for t in BITS if t.startswith("u")], "an unsigned integer type"))
-        self.fail(
-            f"property {name} belongs to sparse arrays, which XLA no longer has",
-            "a dense array",
-            f"leave {name}(...) out",
-            at=place,
-        )
+        what = f"property {name} belongs to sparse arrays, which XLA no longer has"
+        self.fail(what, "a dense array", f"leave {name}(...) out", at=place)
 
     def level(self) -> str:
         if self.token not in ("D", "C", "S", "H"):
@@ -390,7 +351,6 @@ class _ShapeReader(XlaReader):
 
 def _suggest(name: str) -> str:
     low = name.lower()
-    alias = _ALIASES.get(low) or re.sub(
-        r"^(float|uint|int)(?=\d)", lambda m: {"float": "f", "uint": "u", "int": "s"}[m[1]], low
-    )
+    short = {"float": "f", "uint": "u", "int": "s"}
+    alias = _ALIASES.get(low) or re.sub(r"^(float|uint|int)(?=\d)", lambda m: short[m[1]], low)
     return f"write {alias}" if alias in BITS else ""

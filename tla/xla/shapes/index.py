@@ -42,11 +42,8 @@ def logical_dimensions(shape: ArrayShape) -> tuple[int, ...]:
     """The dimensions in logical order [elements]; LoweringError for one without a bound."""
     for d, n in enumerate(shape.dimensions):
         if n is None:
-            raise LoweringError(
-                f"{shape}: dimension {d} has no bound",
-                "a size or a bound",
-                "write a size, as in f32[8], or a bound, as in f32[<=8]",
-            )
+            what = f"{shape}: dimension {d} has no bound"
+            raise LoweringError(what, "a size or a bound", "write a size, as in f32[8], or a bound, as in f32[<=8]")
     return shape.dimensions  # type: ignore[return-value]  # none of them is None
 
 
@@ -108,11 +105,8 @@ def linear_index_with_tile(index: Sequence[Any], dims: Sequence[Any], tile: Sequ
     if why := why_not_tile(sizes):
         raise RangeError(*why)
     if not len(lists[0]) == len(lists[1]) == len(sizes):
-        raise RankError(
-            f"an index of {len(lists[0])}, {len(lists[1])} dims and a tile of {len(sizes)}",
-            "equal ranks",
-            "give one for each",
-        )
+        what = f"an index of {len(lists[0])}, {len(lists[1])} dims and a tile of {len(sizes)}"
+        raise RankError(what, "equal ranks", "give one for each")
     return row_major(tiled(lists[1], sizes), into_tiles(lists[1], lists[0], sizes))
 
 
@@ -168,17 +162,15 @@ def _inside(shape: ArrayShape, index: object) -> tuple[Any, ...]:
     for d, (i, n) in enumerate(zip(numbers, dims)):
         if not _all_below(shape, f"index {d}", i, n):
             inside = f"none: dimension {d} is empty" if equal(n, 0) else f"0 to {n - 1} in dimension {d}"
-            raise RangeError(
-                f"index {shown(given)} of {shape}", inside, "count from 0; the layout, lower(shape), has no bounds"
-            )
+            what = f"index {shown(given)} of {shape}"
+            raise RangeError(what, inside, "count from 0; the layout, lower(shape), has no bounds")
     return numbers
 
 
 def _sequence(what: str, given: object) -> tuple[Any, ...]:
     if not isinstance(given, (tuple, list)):
-        raise LeafTypeError(
-            f"{what} of type {type(given).__name__}", "a tuple of integers", "write (3, 5), or (3,) for one"
-        )
+        fix = "write (3, 5), or (3,) for one"
+        raise LeafTypeError(f"{what} of type {type(given).__name__}", "a tuple of integers", fix)
     return tuple(given)
 
 
@@ -187,8 +179,7 @@ def _leaves(what: str, given: object) -> tuple[Any, ...]:
 
 
 def _number(shape: ArrayShape, x: Any, total: int, low: int = 0) -> Any:
-    """An integer or symbol as such; an array of numpy in 64 bits; a tracer, if its dtype holds every
-    offset, and `low`."""
+    """An integer or symbol as such; a numpy array in 64 bits; a tracer, if its dtype holds every offset, and `low`."""
     if not dtype_of(x) or is_int(x):
         return plain(leaf(x))
     if range_of(dtype_of(x)) is None:
@@ -218,12 +209,9 @@ def _all_below(shape: ArrayShape, what: str, i: Any, n: int) -> bool:
 
 def refuse_pieces(shape: ArrayShape) -> None:
     if shape.effective_layout.split_configs:
-        raise LoweringError(
-            f"{shape}: an array in pieces (SC) has no single map",
-            "an array in one piece",
-            "cut its dimension at the SC indices, and take each piece as an array of its own, with the same layout and "
-            "no SC",
-        )
+        what, cut = f"{shape}: an array in pieces (SC) has no single map", "cut its dimension at the SC indices"
+        fix = f"{cut}, and take each piece as an array of its own, with the same layout and no SC"
+        raise LoweringError(what, "an array in one piece", fix)
 
 
 def _levels(shape: ArrayShape) -> list[tuple[int, ...]]:

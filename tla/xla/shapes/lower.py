@@ -94,22 +94,18 @@ def lower_padded(dims: Sequence[int], minor_to_major: Sequence[int], padded_dime
     sizes, padded = integers_of("dims", dims), integers_of("padded_dimensions", padded_dimensions)
     order = integers_of("minor_to_major", minor_to_major)
     if not len(sizes) == len(padded) == len(order):
-        raise RankError(
-            f"{len(sizes)}, {len(padded)} and {len(order)} numbers", "equal ranks", "give one for each dimension"
-        )
+        what = f"{len(sizes)}, {len(padded)} and {len(order)} numbers"
+        raise RankError(what, "equal ranks", "give one for each dimension")
     if sorted(order) != [*range(len(sizes))]:
-        raise RangeError(
-            f"minor_to_major {order}", f"each of 0 to {len(sizes) - 1} once", "list them, the minor-most first"
-        )
+        what = f"minor_to_major {order}"
+        raise RangeError(what, f"each of 0 to {len(sizes) - 1} once", "list them, the minor-most first")
     for n, p in zip(sizes, padded):
         if not 0 <= n <= p:
-            raise RangeError(
-                f"the dimension {n}, padded to {p}", "padded_dimensions that are no smaller", "pad more, or not at all"
-            )
+            what = f"the dimension {n}, padded to {p}"
+            raise RangeError(what, "padded_dimensions that are no smaller", "pad more, or not at all")
     strides = dict(zip(order, itertools.accumulate((padded[d] for d in order), initial=1, func=int.__mul__)))
-    return Layout(
-        tuple(map(static, padded)), tuple(static(strides[d]) for d in range(len(sizes))), tuple(map(static, sizes))
-    )
+    steps = (strides[d] for d in range(len(sizes)))
+    return Layout(tuple(map(static, padded)), tuple(map(static, steps)), tuple(map(static, sizes)))
 
 
 def _after(outer: object, stage: Layout) -> Any:
@@ -121,8 +117,7 @@ def _after(outer: object, stage: Layout) -> Any:
 
 
 def _padded(stage: Layout, outer: AnyLayout) -> Layout:
-    """The stage with the most significant digits padded as `outer` pads them: those that are alone in their
-    coordinate."""
+    """The stage with the most significant digits padded as `outer` pads them: those alone in their coordinate."""
     goes_to = [d.path[0] for d in leaves(stage.stride) if isinstance(d, ScaledBasis)]
     shapes = []
     for s, d in zip(stage.shape, stage.stride):
@@ -157,8 +152,7 @@ def _by_axes(whole: ComposedLayout, dims: tuple[int, ...]) -> Layout | None:
 
 
 def _axis(offsets: list[int]) -> list[tuple[int, int]] | None:
-    """The modes of a function of one coordinate, given by its values; None if it is no layout. The last
-    one may overhang."""
+    """The modes of a function of one coordinate by its values; None if it is no layout. The last one may overhang."""
     modes: list[tuple[int, int]] = []
     while len(offsets) > 1:
         step = offsets[1]
@@ -182,8 +176,7 @@ def digits(shape: Shape | str) -> tuple[tuple[Digit, ...], ...]:
 
 
 def _stages(shape: ArrayShape) -> list[Layout]:
-    """Layouts to be composed, the first from the array's coordinates, the last into offsets: one where
-    one plan does."""
+    """Layouts to compose, the first from the array's coordinates, the last into offsets: one where one plan does."""
     stages, digits, dims = [], untiled(shape), logical_dimensions(shape)
     for level, tile in enumerate(shape.effective_layout.tiles):
         try:
@@ -201,8 +194,7 @@ def _stages(shape: ArrayShape) -> list[Layout]:
 
 
 def _into_coordinates(digits: list[Digit], merged: list[tuple[int, ...]], dims: tuple[int, ...]) -> Layout:
-    """The layout from coordinates to the digits, each group of these merged into one coordinate, the
-    last one fastest."""
+    """The layout from coordinates to the digits, each group of these merged into one coordinate, the last fastest."""
     strides: list[Any] = [None] * len(digits)
     for k, group in enumerate(merged):
         step = 1
@@ -222,10 +214,8 @@ def _in_memory(digits: Sequence[Digit], dims: tuple[int, ...]) -> list[tuple[Dig
 
 def _layout(digits: Sequence[Digit], dims: tuple[int, ...], valid: tuple[int, ...] | None) -> Layout:
     modes = [merged([(d.extent, d.stride) for d in ds]) for ds in _in_memory(digits, dims)]
-    if all(
-        type(n) is int and n > 0 for n in dims
-    ):  # 64 bits hold the bytes of the tiled array: so they do its extents and strides
-        return static_layout(modes, valid)
+    if all(type(n) is int and n > 0 for n in dims):
+        return static_layout(modes, valid)  # 64 bits hold the array's bytes: so they do its extents and strides
     shape, stride = (tuple(_mode([m[k] for m in mode], 1 - k) for mode in modes) for k in range(2))
     return Layout(shape, stride, None if valid is None else tuple(map(as_static, valid)))
 
@@ -234,8 +224,7 @@ _PLACE = operator.attrgetter("place")
 
 
 def _by_dimension(digits: Iterable[Digit], strides: Iterable[Any], dims: tuple[int, ...]) -> list[tuple[Digit, ...]]:
-    """The digits of each dimension with these strides, the least significant first, as far as they count on from
-    one to the next."""
+    """Each dimension's digits with these strides, least significant first, as far as each counts on from the last."""
     found = list[list[Digit]]([] for _n in dims)
     for digit, stride in zip(digits, strides):
         if digit.extent != 1 and digit.dimension is not None:

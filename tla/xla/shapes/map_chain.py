@@ -46,17 +46,13 @@ def stages_of(layout: Layout | ComposedLayout, sizes: tuple[int | None, ...]) ->
     try:
         parts = _parts(layout)
         inputs = [[*zip(modes_of(parts[0].shape), modes_of(parts[0].stride))], *map(_inputs, parts, parts[1:])]
-        reach = [
-            tuple(map(_number, sizes)),
-            *(tuple(math.prod(_numbers(s)) for s, _d in modes) for modes in inputs[1:]),
-        ]
+        inner = (tuple(math.prod(_numbers(s)) for s, _d in modes) for modes in inputs[1:])
+        reach = [tuple(map(_number, sizes)), *inner]
         return [*map(_stage, inputs, reach, [*reach[1:], ()])]
     except _Unfit as why:
-        raise LoweringError(
-            f"raise_ of {shown(layout)}: {why}",
-            "one shape:stride, or a chain of them, of known sizes",
-            "raise the layout without its offset or swizzle: a tiling begins at 0",
-        ) from None
+        what = f"raise_ of {shown(layout)}: {why}"
+        fix = "raise the layout without its offset or swizzle: a tiling begins at 0"
+        raise LoweringError(what, "one shape:stride, or a chain of them, of known sizes", fix) from None
 
 
 def _parts(layout: Any) -> list[Layout]:

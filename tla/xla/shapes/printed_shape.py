@@ -114,9 +114,8 @@ def _layout(
     levels = tuple(map(_ints, tiles[1:-1].split(")("))) if tiles else ()
     cuts = [cut.split(":") for cut in splits[1:-1].split(")(")] if splits else []
     pieces = tuple([Split(int(d), _ints(at)) for d, at in cuts])
-    layout = unchecked(
-        ArrayLayout, minor_to_major, levels, int(tail or 1), int(bits or 0), int(space or 0), pieces, int(prefix or 0)
-    )
+    numbers = int(tail or 1), int(bits or 0), int(space or 0)
+    layout = unchecked(ArrayLayout, minor_to_major, levels, *numbers, pieces, int(prefix or 0))
     valid = sorted(minor_to_major) == [*range(len(minor_to_major))] and len(levels) <= MAX_TILES
     return layout, product([*map(product, levels)]) * int(tail or 1) if valid else 0
 

@@ -14,7 +14,7 @@ from ...core.arrays import INT64_MAX, INT64_MIN
 from ...core.errors import LeafTypeError, LoweringError, ParseError, RangeError, require_type
 from ...core.ints import known
 from ...core.reader import Reader
-from .array_shape import COMBINE, ArrayLayout, ArrayShape, Split
+from .array_shape import COMBINE, NUMBERS, ArrayLayout, ArrayShape, Split
 from .grammar import parse_shape
 from .values import KINDS, MAX_DEPTH, BufferShape, OpaqueShape, Shape, TokenShape, TupleShape
 
@@ -29,8 +29,7 @@ _TYPE_NAMES = {number: name for name, number in PRIMITIVE_TYPES.items()}
 
 
 class _Field(NamedTuple):
-    """A field of a message: its number on the wire, whether it is repeated, and the message that it holds, if
-    it holds one."""
+    """A field of a message: its number on the wire, whether it is repeated, and the message that it holds, if any."""
 
     number: int
     repeated: bool = False
@@ -57,12 +56,6 @@ _MESSAGES: dict[str, dict[str, _Field]] = {
     "TileProto": {"dimensions": _Field(1, True)},
     "SplitConfigProto": {"dimension": _Field(1), "split_indices": _Field(2, True)},
 }
-_NUMBERS = (
-    "tail_padding_alignment_in_elements",
-    "element_size_in_bits",
-    "memory_space",
-    "dynamic_shape_metadata_prefix_bytes",
-)
 
 Proto = dict[str, Any]
 
@@ -108,11 +101,10 @@ def _layout(layout: ArrayLayout, combine: int) -> Proto:
     proto: Proto = {"minor_to_major": [*layout.minor_to_major]} if layout.minor_to_major else {}
     if layout.tiles:
         proto["tiles"] = [{"dimensions": [combine if t == COMBINE else t for t in tile]} for tile in layout.tiles]
-    proto |= {name: n for name in _NUMBERS if (n := getattr(layout, name))}
+    proto |= {name: n for name in NUMBERS if (n := getattr(layout, name))}
     if layout.split_configs:
-        proto["split_configs"] = [
-            {"dimension": s.dimension, "split_indices": [*s.indices]} for s in layout.split_configs
-        ]
+        splits = layout.split_configs
+        proto["split_configs"] = [{"dimension": s.dimension, "split_indices": [*s.indices]} for s in splits]
     return proto
 
 
@@ -143,9 +135,8 @@ def _shape_of(proto: object, depth: int) -> Shape:
     """The shape that a ShapeProto says."""
     fields = _fields(proto, "ShapeProto")
     if depth > MAX_DEPTH:
-        raise RangeError(
-            f"a ShapeProto deeper than {MAX_DEPTH}", "tuples in tuples up to there", "put the elements side by side"
-        )
+        what = f"a ShapeProto deeper than {MAX_DEPTH}"
+        raise RangeError(what, "tuples in tuples up to there", "put the elements side by side")
     name = _type_name(fields.get("element_type"))
     inner = tuple(_shape_of(x, depth + 1) for x in _list(fields, "tuple_shapes"))
     if name in ("tuple", "buffer"):
@@ -164,15 +155,11 @@ def _shape_of(proto: object, depth: int) -> Shape:
 
 def _layout_of(proto: Any) -> ArrayLayout:
     fields = _fields(proto, "LayoutProto")
-    tiles = tuple(
-        tuple(COMBINE if n in (INT64_MIN, -1) else n for n in _integers(_fields(t, "TileProto"), "dimensions"))
-        for t in _list(fields, "tiles")
-    )
+    numbered = [_integers(_fields(t, "TileProto"), "dimensions") for t in _list(fields, "tiles")]
+    tiles = tuple(tuple(COMBINE if n in (INT64_MIN, -1) else n for n in tile) for tile in numbered)
     splits = tuple(_split(_fields(s, "SplitConfigProto")) for s in _list(fields, "split_configs"))
-    numbers = {name: _integer(name, fields.get(name, 0)) for name in _NUMBERS}
-    numbers["tail_padding_alignment_in_elements"] = (
-        numbers["tail_padding_alignment_in_elements"] or 1
-    )  # 0 is a field that is left out
+    # 0 is a field that is left out.
+    numbers = {name: _integer(name, fields.get(name, 0)) or default for name, default in NUMBERS.items()}
     return ArrayLayout(_integers(fields, "minor_to_major"), tiles, split_configs=splits, **numbers)
 
 
@@ -181,18 +168,8 @@ def _split(fields: Proto) -> Split:
 
 
 #: Fields of a LayoutProto that XLA no longer has, or that belong to sparse arrays.
-_GONE = [
-    *(
-        "padded_dimensions",
-        "padding_value",
-        "format",
-        "max_sparse_elements",
-        "dim_level_types",
-        "dim_unique",
-        "dim_ordered",
-    ),
-    *("index_primitive_type", "pointer_primitive_type", "physical_shape"),
-]
+_GONE = ["padded_dimensions", "padding_value", "format", "max_sparse_elements", "dim_level_types", "dim_unique"]
+_GONE += ["dim_ordered", "index_primitive_type", "pointer_primitive_type", "physical_shape"]
 
 
 def _fields(proto: object, message: str) -> Proto:
@@ -217,11 +194,8 @@ def _type_name(value: Any) -> str:
     name = _TYPE_NAMES.get(value) if isinstance(value, int) else value.lower() if isinstance(value, str) else None
     name = "opaque_type" if name == "opaque" else name
     if name not in PRIMITIVE_TYPES:
-        raise RangeError(
-            f"element_type {value!r:.40}",
-            "a PrimitiveType such as F32, or its number",
-            "see PRIMITIVE_TYPES of tla.xla.shapes.proto",
-        )
+        fix = "see PRIMITIVE_TYPES of tla.xla.shapes.proto"
+        raise RangeError(f"element_type {value!r:.40}", "a PrimitiveType such as F32, or its number", fix)
     return str(name)
 
 
@@ -356,9 +330,8 @@ def _wire(proto: Proto, message: str) -> bytes:
         elif field.repeated:
             out += _piece(field.number, b"".join(_varint(v) for v in values))
         elif values[0]:  # 0 is what a field is that is left out
-            out += _varint(field.number << 3) + _varint(
-                PRIMITIVE_TYPES[v.lower()] if isinstance(v := values[0], str) else v
-            )
+            number = PRIMITIVE_TYPES[v.lower()] if isinstance(v := values[0], str) else v
+            out += _varint(field.number << 3) + _varint(number)
     return out
 
 
@@ -381,11 +354,8 @@ def _of_wire(data: bytes, message: str, depth: int) -> Proto:
     out: Proto = {}
     at = 0
     if depth > 2 * MAX_DEPTH:
-        raise RangeError(
-            f"a {message} deeper than {2 * MAX_DEPTH} messages",
-            "tuples in tuples up to there",
-            "put elements side by side",
-        )
+        what = f"a {message} deeper than {2 * MAX_DEPTH} messages"
+        raise RangeError(what, "tuples in tuples up to there", "put elements side by side")
     while at < len(data):
         key, at = _read_varint(data, at)
         content: Any
@@ -438,10 +408,5 @@ def _signed(n: int) -> int:
 
 
 def _broken(data: bytes, what: str) -> NoReturn:
-    raise ParseError(
-        data[:40].hex(),
-        0,
-        what,
-        "a ShapeProto in protobuf's wire format",
-        "the bytes may be cut, or of another message",
-    )
+    fix = "the bytes may be cut, or of another message"
+    raise ParseError(data[:40].hex(), 0, what, "a ShapeProto in protobuf's wire format", fix)

@@ -37,36 +37,11 @@ TRIED = 2000
 
 #: The tilings of real programs, the most frequent first.
 FAMILIES: tuple[tuple[Tile, ...], ...] = (
-    *(
-        ((8, 128),),
-        ((8, 128), (2, 1)),
-        ((128,),),
-        ((4, 128),),
-        (),
-        ((8, 128), (4, 1)),
-        ((4, 128), (2, 1)),
-        ((1024,),),
-        ((256,),),
-    ),
-    *(((1, 128),), ((1024,), (128,), (4, 1)), ((1024,), (128,), (2, 1)), ((2, 128),), ((2, 128), (2, 1)), ((512,),)),
-    *(
-        ((8, 128), (8, 1)),
-        ((4, 128), (4, 1)),
-        ((8,),),
-        ((16, 128), (2, 1)),
-        ((16,),),
-        ((256,), (128,), (2, 1)),
-        ((32,),),
-    ),
-    *(
-        ((16, 128), (4, 1)),
-        ((32, 128), (4, 1)),
-        ((32, 128), (8, 1)),
-        ((512,), (128,), (4, 1)),
-        ((512,), (128,), (2, 1)),
-        ((16, 128),),
-        ((32, 128),),
-    ),
+    *(((8, 128),), ((8, 128), (2, 1)), ((128,),), ((4, 128),), (), ((8, 128), (4, 1)), ((4, 128), (2, 1))),
+    *(((1024,),), ((256,),), ((1, 128),), ((1024,), (128,), (4, 1)), ((1024,), (128,), (2, 1)), ((2, 128),)),
+    *(((2, 128), (2, 1)), ((512,),), ((8, 128), (8, 1)), ((4, 128), (4, 1)), ((8,),), ((16, 128), (2, 1)), ((16,),)),
+    *(((256,), (128,), (2, 1)), ((32,),), ((16, 128), (4, 1)), ((32, 128), (4, 1)), ((32, 128), (8, 1))),
+    *(((512,), (128,), (4, 1)), ((512,), (128,), (2, 1)), ((16, 128),), ((32, 128),)),
 )
 
 
@@ -103,9 +78,8 @@ def raise_(layout: Layout | ComposedLayout, element_type: Any = "f32") -> ArrayS
     if 0 in sizes and None not in sizes:  # there is nothing that a map could differ in
         return ArrayShape(element_type, sizes, ArrayLayout(tuple(reversed(range(len(sizes))))))
     if None in sizes:
-        raise LoweringError(
-            f"raise_ of {shown(layout)}: its sizes are not known", "numbers", "give its symbols values: n.at(M=100)"
-        )
+        what = f"raise_ of {shown(layout)}: its sizes are not known"
+        raise LoweringError(what, "numbers", "give its symbols values: n.at(M=100)")
     stages = stages_of(layout, sizes)
     for stage in stages:
         _require_clear(layout, stage)
@@ -126,14 +100,12 @@ def raise_(layout: Layout | ComposedLayout, element_type: Any = "f32") -> ArrayS
         return whole
     if (other := similar or whole or _constructed(layout, element_type, stages, stages)) is not None:
         return other
-    raise LoweringError(
-        f"raise_ of {shown(layout)}", "the map of a tiling of 64-bit sizes", "raise a part of it: a tile, or a mode"
-    )
+    what = f"raise_ of {shown(layout)}"
+    raise LoweringError(what, "the map of a tiling of 64-bit sizes", "raise a part of it: a tile, or a mode")
 
 
 def _padded(layout: Layout | ComposedLayout) -> list[Stage] | None:
-    """The stages of a layout over all of its extents, padding included; None for a chain whose padding goes
-    past the next part."""
+    """The stages of a layout over all its extents, padding too; None for a chain whose padding passes the next part."""
     try:
         return stages_of(layout, tuple(map(known, product_each(layout.shape))))
     except LoweringError:
@@ -158,18 +130,14 @@ def _require_clear(layout: Layout | ComposedLayout, stage: Stage) -> None:
     reach = 1
     for d, s, number, _k in in_memory(stage.digits):
         if d < reach:
-            raise LoweringError(
-                f"raise_ of {shown(layout)}: the stride {d} of {number} is inside of what is below it, which reaches "
-                f"up to {reach}",
-                "strides of 1 or more, each past all that the smaller ones reach",
-                f"make that stride {reach} or more",
-            )
+            why = f"the stride {d} of {number} is inside of what is below it, which reaches up to {reach}"
+            expected = "strides of 1 or more, each past all that the smaller ones reach"
+            raise LoweringError(f"raise_ of {shown(layout)}: {why}", expected, f"make that stride {reach} or more")
         reach += d * (s - 1)
 
 
 def _same_map(found: Layout | ComposedLayout, layout: Layout | ComposedLayout, stages: list[Stage]) -> bool:
-    """Whether the offsets in the array are proved to be equal: stage by stage; or, of composed layouts, everywhere if
-    that is short."""
+    """Whether offsets in the array are proved equal: by stages; of composed layouts, everywhere if that is short."""
     sizes = stages[0].sizes
     if stages_of(found, sizes) == stages:
         return True
@@ -195,8 +163,7 @@ def _candidates(element_type: str, stages: list[Stage], padded: list[Stage] | No
 
 
 def _orders(wanted: Digits) -> list[tuple[int, ...]]:
-    """Orders of the dimensions, minor to major, that the strides suggest: by their largest, by their smallest,
-    and as they are."""
+    """Orders of dimensions, minor to major, that strides suggest: by the largest, by the smallest, and as they are."""
     rank = len(wanted)
     largest = sorted(range(rank), key=lambda i: (wanted[i][-1][1] if wanted[i] else math.inf, -i))
     smallest = sorted(range(rank), key=lambda i: (wanted[i][0][1] if wanted[i] else math.inf, -i))
@@ -242,9 +209,8 @@ def _cuts(wanted: Digits) -> Iterator[Tiling]:
 def _joined(stages: list[Stage]) -> Iterator[Tiling]:
     """Tilings of few levels of each stage by itself, one behind the other."""
     following = [*(stage.sizes for stage in stages[1:]), ()]
-    each = [
-        itertools.islice(_of_stage(stage, sizes, k == 0), 4) for k, (stage, sizes) in enumerate(zip(stages, following))
-    ]
+    made = (_of_stage(stage, sizes, k == 0) for k, (stage, sizes) in enumerate(zip(stages, following)))
+    each = [itertools.islice(tilings, 4) for tilings in made]
     for (order, tiles), *more in itertools.product(*each):
         levels, left = tiles, _left(stages[0], order, tiles)
         for stage, (natural, (head, *rest)) in zip(stages[1:], more):
@@ -273,23 +239,19 @@ def _left(stage: Stage, order: tuple[int, ...], tiles: tuple[Tile, ...]) -> tupl
 
 
 def _made(pieces: tuple[Digit, ...], sizes: tuple[int, ...], following: tuple[int, ...]) -> Digits:
-    """The digits of numbers below `sizes` where these pieces are laid out in memory, or merged into the
-    numbers that follow."""
+    """The digits of numbers below `sizes` where these pieces lie in memory, or are merged into the next numbers."""
     weights = [1]
     for group, n in zip(_groups(pieces, following or (math.inf,)), (*reversed(following), 1)):
         first = weights.pop()
         weights += itertools.accumulate((p.slots for p in group), operator.mul, initial=first)
         weights[-1] = first * n
     placed = sorted(zip((p.place for p in pieces), pieces, reversed(weights[:-1])), key=lambda x: x[0])
-    return [
-        reached([(p.extent, w) for _place, p, w in placed if p.dimension == k and p.extent > 1], n)
-        for k, n in enumerate(sizes)
-    ]
+    modes = ([(p.extent, w) for _, p, w in placed if p.dimension == k and p.extent > 1] for k in range(len(sizes)))
+    return [*map(reached, modes, sizes)]
 
 
 def _groups(pieces: tuple[Digit, ...], sizes: tuple[float, ...]) -> list[list[Digit]]:
-    """The pieces that make up each number below `sizes`, the minor-most number and piece first; numbers left
-    over are 1."""
+    """The pieces that make up each number below `sizes`, the minor-most number and piece first; numbers left are 1."""
     left, groups = [*pieces], []
     for at in reversed(range(len(sizes))):
         group = [left.pop()] if left else []
@@ -304,11 +266,8 @@ def _merging(pieces: tuple[Digit, ...], sizes: tuple[int, ...], tile: Tile) -> T
     groups = _groups(pieces, sizes)
     merged = [k + 1 for k, group in enumerate(groups) if len(group) > 1]
     whole = (1,) * (max([len(tile), *merged]) - len(tile)) + tile
-    return tuple(
-        itertools.chain(
-            *(((COMBINE,) * (len(group) - 1) + (t,)) for group, t in zip(reversed(groups[: len(whole)]), whole))
-        )
-    )
+    pairs = zip(reversed(groups[: len(whole)]), whole)
+    return tuple(itertools.chain(*((*(COMBINE,) * (len(group) - 1), t) for group, t in pairs)))
 
 
 def _slots(wanted: Digits) -> list[list[int]]:

@@ -92,9 +92,8 @@ def _allocated(shape: ArrayShape, piece: tuple[int, ...]) -> int:
     prefix = layout.dynamic_shape_metadata_prefix_bytes if any(shape.dynamic) else 0
     size = _bytes(_padded(layout, piece), shape.bits) + prefix
     if at_most(size, INT64_MAX) is False:
-        raise RangeError(
-            f"{shape}: its byte size overflows", "a byte count that 64 bits hold", "use a smaller E, L or M"
-        )
+        what = f"{shape}: its byte size overflows"
+        raise RangeError(what, "a byte count that 64 bits hold", "use a smaller E, L or M")
     return size
 
 
@@ -134,17 +133,12 @@ def waste_by_dimension(shape: Shape | str) -> tuple[int, ...]:
     layout, sizes, total = shape.effective_layout, _largest_piece(shape), padded_element_count(shape)
     tile = layout.tiles[0] if layout.tiles else ()
     if COMBINE in tile:
-        raise LoweringError(
-            f"{shape}: its first tile merges dimensions",
-            "a tile size for each dimension",
-            "write waste(shape), for the whole",
-        )
+        what = f"{shape}: its first tile merges dimensions"
+        raise LoweringError(what, "a tile size for each dimension", "write waste(shape), for the whole")
     left, covered = cover(sizes, tile)
     units = [1] * left + [t for t in tile if isinstance(t, int)]
-    lost = [0 if equal(n, 0) else total - total * n // (ceil_div(n, t) * t) for n, t in zip(covered, units)][
-        len(covered) - len(sizes) :
-    ]
-    by_physical = dict(zip(reversed(layout.minor_to_major), lost))
+    lost = [0 if equal(n, 0) else total - total * n // (ceil_div(n, t) * t) for n, t in zip(covered, units)]
+    by_physical = dict(zip(reversed(layout.minor_to_major), lost[len(covered) - len(sizes) :]))
     return tuple(_bytes(by_physical[d], shape.bits) for d in range(len(sizes)))
 
 

@@ -31,15 +31,8 @@ MAX_SLOTS = 2**20
 PADDING_VALUES = {"INVALID_PAD": 0, "ZERO_PAD": 1, "ONE_PAD": 2, "LOWEST_PAD": 3, "HIGHEST_PAD": 4, "UNKNOWN_PAD": 5}
 
 #: The largest numbers of the element types that have no infinity.
-_LARGEST = {
-    "f8e4m3fn": 448.0,
-    "f8e4m3fnuz": 240.0,
-    "f8e4m3b11fnuz": 30.0,
-    "f8e5m2fnuz": 57344.0,
-    "f6e2m3fn": 7.5,
-    "f6e3m2fn": 28.0,
-    "f4e2m1fn": 6.0,
-}
+_LARGEST = {"f8e4m3fn": 448.0, "f8e4m3fnuz": 240.0, "f8e4m3b11fnuz": 30.0, "f8e5m2fnuz": 57344.0}
+_LARGEST |= {"f6e2m3fn": 7.5, "f6e3m2fn": 28.0, "f4e2m1fn": 6.0}
 
 
 def strip(shape: Shape | str | Layout, elements: Sequence[Any] | None = None, padding: Any = None) -> tuple[Any, ...]:
@@ -66,15 +59,11 @@ def strip(shape: Shape | str | Layout, elements: Sequence[Any] | None = None, pa
         dims, places = _of_array(as_shape(shape))
     count = math.prod(dims)
     if elements is not None and (not hasattr(elements, "__len__") or not hasattr(elements, "__getitem__")):
-        raise LeafTypeError(
-            f"elements of type {type(elements).__name__}", "a sequence in row-major order", "give a list or a text"
-        )
+        what = f"elements of type {type(elements).__name__}"
+        raise LeafTypeError(what, "a sequence in row-major order", "give a list or a text")
     if elements is not None and len(elements) != count:
-        raise RankError(
-            f"{len(elements)} elements of an array of {count}",
-            f"{count}, in row-major order",
-            "give one for each index",
-        )
+        what = f"{len(elements)} elements of an array of {count}"
+        raise RankError(what, f"{count}, in row-major order", "give one for each index")
     return tuple(padding if at is None else at if elements is None else elements[row_major(dims, at)] for at in places)
 
 
@@ -107,11 +96,8 @@ def _of_layout(layout: Layout) -> tuple[tuple[int, ...], list[tuple[int, ...] | 
     for index in itertools.product(*map(range, dims)):
         at = layout(*index) if dims else 0
         if not 0 <= at < len(places) or places[at] is not None:
-            raise RangeError(
-                f"{index} of {layout} is at {at}",
-                "each element in a slot of its own, below the size",
-                "give strides that reach each place once: MakeLayout(shape) has them",
-            )
+            what, expected = f"{index} of {layout} is at {at}", "each element in a slot of its own, below the size"
+            raise RangeError(what, expected, "give strides that reach each place once: MakeLayout(shape) has them")
         places[at] = index
     return dims, places
 
@@ -133,11 +119,8 @@ def padding_value(kind: int | str, element_type: Any) -> Any:
     names = {str(n): name for name, n in PADDING_VALUES.items()}
     name = kind if isinstance(kind, str) else names.get(str(kind), "")
     if name not in PADDING_VALUES:
-        raise RangeError(
-            f"padding_value {kind!r:.40}",
-            "one of " + ", ".join(f"{k} = {n}" for k, n in PADDING_VALUES.items()),
-            "name one",
-        )
+        what = f"padding_value {kind!r:.40}"
+        raise RangeError(what, "one of " + ", ".join(f"{k} = {n}" for k, n in PADDING_VALUES.items()), "name one")
     if not isinstance(element_type, str) or element_type not in BITS:
         raise RangeError(*unknown_type(element_type))
     if name in ("INVALID_PAD", "UNKNOWN_PAD"):
@@ -150,9 +133,8 @@ def _ends(element_type: str) -> tuple[Any, Any]:
     """The lowest and the highest value of an element type."""
     bits = BITS[element_type]
     if element_type[0] == "c":
-        raise LoweringError(
-            f"the lowest value of {element_type}", "a type whose values have an order", "pad with ZERO_PAD"
-        )
+        what = f"the lowest value of {element_type}"
+        raise LoweringError(what, "a type whose values have an order", "pad with ZERO_PAD")
     if element_type[0] == "s":
         return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
     if element_type[0] in "pu":

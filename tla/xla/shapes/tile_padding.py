@@ -66,18 +66,12 @@ def untiled(shape: ArrayShape) -> list[Digit]:
 def tiled(digits: list[Digit], tile: tuple[TileEntry, ...], level: int, shape: ArrayShape) -> list[Digit]:
     """The digits after one more tile level: those it leaves, the tile counts, the in-tile digits."""
     if COMBINE in tile:
-        raise LoweringError(
-            f"{shape}: tile {level} combines dimensions (*): one plan does not do",
-            "tiles of sizes",
-            "use xla.lower, which composes several plans",
-        )
+        what = f"{shape}: tile {level} combines dimensions (*): one plan does not do"
+        raise LoweringError(what, "tiles of sizes", "use xla.lower, which composes several plans")
     digits = [UNREACHED] * (len(tile) - len(digits)) + digits
     left = len(digits) - len(tile)
-    counts, inner, tops = (
-        [],
-        [],
-        _tops(digits) if level else {},
-    )  # before the first tile each digit is all of its dimension
+    tops = _tops(digits) if level else {}  # before the first tile each digit is all of its dimension
+    counts, inner = [], []
     for k, (digit, t) in enumerate(zip(digits[left:], tile)):
         assert isinstance(t, int)
         top = digit.dimension not in tops or digit.place >= tops[digit.dimension] + (digit.extent == 1)
@@ -111,12 +105,10 @@ def _split(
         return Digit(dimension, counts, place * t, pieces, roles[0]), Digit(dimension, t, place, t, roles[1])
     if n < t:  # u // t is 0 for every coordinate
         return UNREACHED._replace(slots=pieces, role=roles[0]), Digit(dimension, n, place, t, roles[1])
-    raise LoweringError(
-        f"{shape}: the {t} of tile {level} does not divide the {n} that tile {level - 1} leaves of dimension "
-        f"{digit.dimension}",
-        "a tile that divides the tile before it, for one plan",
-        "use xla.lower, which composes several plans",
-    )
+    left = f"the {n} that tile {level - 1} leaves of dimension {digit.dimension}"
+    what = f"{shape}: the {t} of tile {level} does not divide {left}"
+    expected = "a tile that divides the tile before it, for one plan"
+    raise LoweringError(what, expected, "use xla.lower, which composes several plans")
 
 
 def _roles(role: str, level: int, t: int, from_minor: int, rank: int) -> tuple[str, str]:

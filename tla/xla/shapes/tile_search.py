@@ -23,8 +23,7 @@ Tile = tuple[TileEntry, ...]
 
 
 class _Piece(NamedTuple):
-    """An entry of the list that tile levels split and reorder: how many slots it takes up, and where in
-    memory it belongs."""
+    """An entry of the list that tile levels split and reorder: the slots that it takes, and its place in memory."""
 
     slots: int
     place: int  # 0 is the most minor; what has no digit is most major
@@ -60,8 +59,7 @@ def _splits(sizes: tuple[int, ...]) -> list[Tile]:
 
 
 def _sorted(digits: Digits) -> tuple[list[Tile], int]:
-    """The tile levels after which the list, read in row-major order, is memory; and how many of its
-    pieces hold digits."""
+    """The tile levels after which the list, read in row-major order, is memory; and how many pieces hold digits."""
     rank, placed = len(digits), in_memory(digits)
     if not placed:
         return [], 1
@@ -80,10 +78,8 @@ def _sorted(digits: Digits) -> tuple[list[Tile], int]:
 def _pieces(digits: Digits, placed: list[tuple[int, int, int, int]], depth: int) -> list[_Piece]:
     """The digits as the splits leave them: the most significant of each dimension first, and 1 where there is none."""
     places = {(dim, k): at + 1 for at, (_d, _s, dim, k) in enumerate(placed)}
-    whole = {
-        (dim, k): following // d if following % d == 0 else s
-        for (d, s, dim, k), (following, *_r) in itertools.pairwise(placed)
-    }
+    pairs = itertools.pairwise(placed)
+    whole = {(dim, k): after // d if after % d == 0 else s for (d, s, dim, k), (after, *_r) in pairs}
     last = len(placed) + 1
     return [
         _Piece(whole.get((dim, k), ds[k][0]), places[dim, k]) if k < len(ds) else _Piece(1, last)
@@ -122,9 +118,8 @@ def _gaps(placed: list[tuple[int, int, int, int]], pieces: list[_Piece]) -> tupl
     order, unused = pieces, _Piece(1, -1)
     for at, ((d, s, _dim, _k), (following, *_rest)) in enumerate(itertools.pairwise(placed)):
         if following % d:
-            first = next(
-                k for k, p in enumerate(order) if p.place == at + 1
-            )  # the digit below the gap; what is below it is behind it
+            # The digit below the gap; what is below it is behind it.
+            first = next(k for k, p in enumerate(order) if p.place == at + 1)
             out.append(("*",) * (len(order) - first - 1) + (following,))
             order = [*order[:first], unused, _Piece(following, at + 1)]
             if following < d * s:

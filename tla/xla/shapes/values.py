@@ -102,9 +102,8 @@ class TupleShape(Record):
     def __init__(self, elements: tuple[Shape, ...] | list[Shape] = ()) -> None:
         if not isinstance(elements, (tuple, list)) or not all(isinstance(x, KINDS) for x in elements):
             kinds = ", ".join(k.__name__ for k in KINDS)
-            raise LeafTypeError(
-                "a TupleShape of other things than shapes", f"a tuple of {kinds}", "use parse_shape, which reads a text"
-            )
+            what = "a TupleShape of other things than shapes"
+            raise LeafTypeError(what, f"a tuple of {kinds}", "use parse_shape, which reads a text")
         put(self, "elements", tuple(elements))
         put(self, "depth", 1 + max([x.depth for x in elements if isinstance(x, TupleShape)], default=0))
         if self.depth > MAX_DEPTH:

@@ -52,9 +52,8 @@ class Iota:
         order = order or tuple(range(len(extents)))
         require_count(extents, "an iota")
         if sorted(order) != list(range(len(extents))):
-            raise RankError(
-                f"order {shown(order)} of {len(extents)} dimensions", "each of them once", "number them from 0"
-            )
+            what = f"order {shown(order)} of {len(extents)} dimensions"
+            raise RankError(what, "each of them once", "number them from 0")
         places = places_of(extents)
         self._put([(extents[d], places[d]) for d in order])
 
@@ -82,9 +81,8 @@ class Iota:
         by_stride = sorted(merged, key=lambda digit: -digit[1])
         require_count([n for n, _ in by_stride], "an iota")
         if [d for _, d in by_stride] != places_of([n for n, _ in by_stride]):
-            raise RangeError(
-                f"digits {shown(tuple(merged))}", "strides that reach each device once", "write Iota(extents, order)"
-            )
+            what = f"digits {shown(tuple(merged))}"
+            raise RangeError(what, "strides that reach each device once", "write Iota(extents, order)")
         object.__setattr__(self, "extents", tuple(n for n, _ in by_stride))
         object.__setattr__(self, "order", tuple(map(by_stride.index, merged)))
 
@@ -186,11 +184,8 @@ def _composed(devices: Iota, positions: Layout) -> Layout | None:
 def listed(devices: D) -> D:
     """The devices, where they are few enough to list them."""
     if len(devices) > MAX_LISTED:
-        raise RangeError(
-            f"{len(devices)} devices, one by one",
-            f"{MAX_LISTED} at most",
-            "use tile_layout or devices_of, which need no list",
-        )
+        what = f"{len(devices)} devices, one by one"
+        raise RangeError(what, f"{MAX_LISTED} at most", "use tile_layout or devices_of, which need no list")
     return devices
 
 

@@ -46,9 +46,8 @@ class Axis:
         object.__setattr__(self, "size", integer(self.size))
         object.__setattr__(self, "pre", integer(self.pre))
         if self.pre < 1 or self.size < 0 or self.size == 1 or (self.pre > 1 and not self.size):
-            raise RangeError(
-                f"the digit ({self.pre}){self.size} of axis {self.name!r:.40}", "(1 or more)2 or more", "leave it out"
-            )
+            what = f"the digit ({self.pre}){self.size} of axis {self.name!r:.40}"
+            raise RangeError(what, "(1 or more)2 or more", "leave it out")
 
     def __str__(self) -> str:
         return f"'{self.name}':({self.pre}){self.size}" if self.size else f"'{self.name}'"
@@ -75,9 +74,8 @@ class Mesh:
     def __post_init__(self) -> None:
         given = [*map(as_tuple, as_tuple(self.axes))]
         if any(len(axis) != 2 for axis in given):
-            raise LeafTypeError(
-                f"the axes of a mesh {shown(self.axes)}", "pairs of a name and a size", 'write (("a", 8),)'
-            )
+            what = f"the axes of a mesh {shown(self.axes)}"
+            raise LeafTypeError(what, "pairs of a name and a size", 'write (("a", 8),)')
         axes = tuple((name, integer(size)) for name, size in given)
         devices = self.devices if isinstance(self.devices, Iota) else integers(self.devices)
         if axes:
@@ -86,11 +84,8 @@ class Mesh:
             devices = devices or Iota((count,))
             _check_mesh_devices(count, devices)
         elif isinstance(devices, Iota) or len(devices) != 1 or devices[0] < 0:
-            raise RankError(
-                "a mesh without axes",
-                "one axis or more, or one device",
-                "write mesh['a'=8], or maximal_mesh[device_id=0]",
-            )
+            what = "a mesh without axes"
+            raise RankError(what, "one axis or more, or one device", "write mesh['a'=8], or maximal_mesh[device_id=0]")
         object.__setattr__(self, "axes", axes)
         object.__setattr__(self, "devices", devices)
 
@@ -168,17 +163,15 @@ class MeshSharding(AnySharding):
     def __post_init__(self) -> None:
         put, dims = object.__setattr__, as_tuple(self.dims)
         if not isinstance(self.mesh, Mesh) or not all(isinstance(d, DimSharding) for d in dims):
-            raise LeafTypeError(
-                "a MeshSharding of something else", "a Mesh, and DimShardings", "use parse_sharding, which reads a text"
-            )
+            what = "a MeshSharding of something else"
+            raise LeafTypeError(what, "a Mesh, and DimShardings", "use parse_sharding, which reads a text")
         put(self, "dims", dims)
         for field in ("replicated", "unreduced", "manual"):
             put(self, field, _axes(getattr(self, field)))
         _check_axes(self)
         if self.reduction not in REDUCTIONS:
-            raise RangeError(
-                f"a reduction by {self.reduction!r:.40}", f"one of {', '.join(REDUCTIONS)}", "leave it out for sum"
-            )
+            what = f"a reduction by {self.reduction!r:.40}"
+            raise RangeError(what, f"one of {', '.join(REDUCTIONS)}", "leave it out for sum")
         put(self, "reduction", self.reduction if self.unreduced else "sum")
 
     def __str__(self) -> str:
@@ -187,10 +180,9 @@ class MeshSharding(AnySharding):
         word = self._word()
         if word and not self.dims and self.reduction == "sum":
             return f"{{{self.mesh}, {word}}}"
-        lists = (
-            f", {field}={self.reduced(field)}{{{', '.join(map(str, axes))}}}" for field, axes in self.lists() if axes
-        )
-        return f"{{{self.mesh}, [{', '.join(map(str, self.dims))}]{''.join(lists)}}}"
+        parts = [f"[{', '.join(map(str, self.dims))}]"]
+        parts += [f"{name}={self.reduced(name)}{{{', '.join(map(str, axes))}}}" for name, axes in self.lists() if axes]
+        return f"{{{', '.join([str(self.mesh), *parts])}}}"
 
     def lists(self) -> tuple[tuple[str, tuple[Axis, ...]], ...]:
         """The axes that cut no dimension, by what they do."""
@@ -225,18 +217,13 @@ class MeshSharding(AnySharding):
             return Sharding(word)
         if len(self.mesh.devices) == 1:
             words = [field for field, axes in self.lists() if axes] or ["replicated"]  # axes of size 1 cut nothing
-            return (
-                Sharding(words[0])
-                if self.mesh.axes and len(words) == 1
-                else Sharding("maximal", devices=tuple(self.mesh.devices))
-            )
+            if self.mesh.axes and len(words) == 1:
+                return Sharding(words[0])
+            return Sharding("maximal", devices=tuple(self.mesh.devices))
         digit = self.mesh.digit
-        parts = [[*map(digit, d.axes)] for d in self.dims or (DimSharding(),) * rank]
-        parts += [
-            [*map(digit, self.manual)],
-            [*map(digit, self.unreduced)],
-            [*map(digit, (*self.replicated, *self._rest()))],
-        ]
+        cuts = [d.axes for d in self.dims or (DimSharding(),) * rank]
+        groups = (*cuts, self.manual, self.unreduced, (*self.replicated, *self._rest()))
+        parts = [[*map(digit, axes)] for axes in groups]
         devices = taken(self.mesh.devices, Iota.of([*itertools.chain(*parts)]))
         tiles = tuple(math.prod(n for n, _ in part) for part in parts)
         return Sharding("tiled", tiles, devices, ("manual", "unreduced", "replicated"))
@@ -267,11 +254,8 @@ def grouped(mesh: Mesh, axes: tuple[Axis, ...]) -> tuple[Devices, int]:
     digits = [*map(mesh.digit, axes)]
     size = math.prod(n for n, _ in digits)
     if size < 2:
-        raise RangeError(
-            f"groups of one device, over {len(axes)} axes",
-            "groups of two or more",
-            "name an axis of more than one device",
-        )
+        what = f"groups of one device, over {len(axes)} axes"
+        raise RangeError(what, "groups of two or more", "name an axis of more than one device")
     return taken(mesh.devices, Iota.of([*map(mesh.digit, rest), *digits])), size
 
 
@@ -295,9 +279,8 @@ def _check_names(axes: tuple[tuple[str, int], ...]) -> None:
     seen: set[str] = set()
     for name, _ in axes:
         if not isinstance(name, str) or not name or any(c in "'\\\n" for c in name):
-            raise RangeError(
-                f"an axis named {name!r:.40}", "a text without quotes and backslashes", "use letters and digits"
-            )
+            what = f"an axis named {name!r:.40}"
+            raise RangeError(what, "a text without quotes and backslashes", "use letters and digits")
         if name in seen:
             raise RangeError(f"two axes named {name!r:.40}", "each name once", "rename one")
         seen.add(name)
@@ -311,19 +294,15 @@ def _check_mesh_devices(count: int, devices: Devices) -> None:
     if sorted(devices) != [*range(count)]:
         raise RangeError(f"device_ids {shown(devices)}", f"each of 0 to {count - 1} once", "number the devices from 0")
     if devices == tuple(range(count)):
-        raise RangeError(
-            "device_ids 0, 1, 2, ...", "another order", "leave device_ids out: this is the order without it"
-        )
+        what = "device_ids 0, 1, 2, ..."
+        raise RangeError(what, "another order", "leave device_ids out: this is the order without it")
 
 
 def _check_axes(sharding: MeshSharding) -> None:
     sizes = dict(sharding.mesh.axes)
     if sharding.dims and not sizes:
-        raise RankError(
-            f"{len(sharding.dims)} dimensions on one device",
-            "none: it holds the whole array",
-            "leave the dimensions out",
-        )
+        what = f"{len(sharding.dims)} dimensions on one device"
+        raise RankError(what, "none: it holds the whole array", "leave the dimensions out")
     for axis in sharding.axes():
         _check_axis(axis, sizes)
     _check_overlap([*sharding.axes()], sizes)
@@ -333,25 +312,18 @@ def _check_axes(sharding: MeshSharding) -> None:
     for field, axes in sharding.lists():
         _check_neighbours(axes)
         if [*axes] != sorted(axes, key=lambda a: (order[a.name], a.pre)):
-            raise RangeError(
-                f"{field}={{{', '.join(map(str, axes))}}}", "axes in the order of the mesh", "name them in its order"
-            )
+            what = f"{field}={{{', '.join(map(str, axes))}}}"
+            raise RangeError(what, "axes in the order of the mesh", "name them in its order")
 
 
 def _check_axis(axis: Axis, sizes: dict[str, int]) -> None:
     if axis.name not in sizes:
-        raise RangeError(
-            f"axis {axis.name!r:.40}",
-            f"one of {', '.join(map(repr, sizes)) or 'none'}"[:200],
-            "name an axis of the mesh",
-        )
+        what = f"axis {axis.name!r:.40}"
+        raise RangeError(what, f"one of {', '.join(map(repr, sizes)) or 'none'}"[:200], "name an axis of the mesh")
     n = sizes[axis.name]
     if axis.size and (axis.size >= n or n % (axis.pre * axis.size)):
-        raise RangeError(
-            f"{axis} of an axis of {n}",
-            "a part of it: (pre)size with pre * size dividing it",
-            "leave the digit out for all of it",
-        )
+        fix = "leave the digit out for all of it"
+        raise RangeError(f"{axis} of an axis of {n}", "a part of it: (pre)size with pre * size dividing it", fix)
 
 
 def _check_overlap(axes: list[Axis], sizes: dict[str, int]) -> None:
@@ -360,18 +332,12 @@ def _check_overlap(axes: list[Axis], sizes: dict[str, int]) -> None:
             if pre < end:
                 raise RangeError(f"axis {name!r:.40} is used twice", "each axis, or digit of one, once", "drop one")
             if pre % end:
-                raise RangeError(
-                    f"digits of axis {name!r:.40} up to {end} and from {pre}",
-                    "digits that nest",
-                    "let one divide the next",
-                )
+                what = f"digits of axis {name!r:.40} up to {end} and from {pre}"
+                raise RangeError(what, "digits that nest", "let one divide the next")
 
 
 def _check_neighbours(axes: tuple[Axis, ...]) -> None:
     for a, b in itertools.pairwise(axes):
         if a.name == b.name and a.size and a.pre * a.size == b.pre:
-            raise RangeError(
-                f"{a}, {b} are one digit",
-                "digits that do not go on from one to the next",
-                f"write {Axis(a.name, a.size * b.size, a.pre)}",
-            )
+            fix = f"write {Axis(a.name, a.size * b.size, a.pre)}"
+            raise RangeError(f"{a}, {b} are one digit", "digits that do not go on from one to the next", fix)

@@ -69,16 +69,12 @@ class MeshReader(XlaReader):
     def axis(self) -> Axis:
         at, name = self.at, self.name()
         if name not in self.names:
-            self.fail(
-                f"axis {name!r:.40} is not in the mesh",
-                f"{', '.join(map(repr, self.names)) or 'none: it has no axes'}"[:200],
-                at=at,
-            )
+            what = f"axis {name!r:.40} is not in the mesh"
+            self.fail(what, f"{', '.join(map(repr, self.names)) or 'none: it has no axes'}"[:200], at=at)
         if not self.take(":"):
             return Axis(name)
-        pre = self.enclosed(
-            "()", lambda: self.integer("the product of the digits before, as in 'a':(1)2"), "a digit, as in 'a':(1)2"
-        )
+        before = "the product of the digits before, as in 'a':(1)2"
+        pre = self.enclosed("()", lambda: self.integer(before), "a digit, as in 'a':(1)2")
         at, size = self.at, self.integer("the size of a digit, as in 'a':(1)2")
         if size < 2:
             self.fail(f"a digit of size {size}", "2 or more", "leave it out", at=at)

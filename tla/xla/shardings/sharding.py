@@ -87,13 +87,11 @@ class AnySharding:
         if tiled.kind == "maximal":
             return {tiled.devices[0]: whole}
         devices = iter(listed(tiled.devices))
-        cuts = [
-            [(min(k * c, n), min((k + 1) * c, n)) for k in range(tiles)]
-            for n, tiles, c in zip(dims, tiled.tiles, tiled.pieces(dims))
-        ]
-        held = {
-            device: bounds for bounds in itertools.product(*cuts) for device in itertools.islice(devices, tiled.members)
-        }
+        sizes = zip(dims, tiled.tiles, tiled.pieces(dims))
+        cuts = [[(min(k * c, n), min((k + 1) * c, n)) for k in range(tiles)] for n, tiles, c in sizes]
+        held: dict[int, Bounds] = {}
+        for bounds in itertools.product(*cuts):
+            held |= dict.fromkeys(itertools.islice(devices, tiled.members), bounds)
         return dict(sorted(held.items()))
 
     def devices_of(self, index: Sequence[int], dims: Sequence[int], num_devices: int) -> tuple[int, ...]:
@@ -111,13 +109,11 @@ class AnySharding:
         tiled, dims, count = self._of(dims, num_devices)
         index = integers(index)
         if len(index) != len(dims):
-            raise RankError(
-                f"an index of {len(index)} for {len(dims)} dimensions", "one integer each", "give the missing ones"
-            )
+            what = f"an index of {len(index)} for {len(dims)} dimensions"
+            raise RankError(what, "one integer each", "give the missing ones")
         if not all(0 <= i < n for i, n in zip(index, dims)):
-            raise RangeError(
-                f"index {shown(index)} in an array of {shown(dims)}", "0 to the dimension - 1", "count from 0"
-            )
+            what = f"index {shown(index)} in an array of {shown(dims)}"
+            raise RangeError(what, "0 to the dimension - 1", "count from 0")
         if tiled.kind == "replicated":
             return tuple(listed(Iota((count,))))
         if tiled.kind == "maximal":
@@ -163,23 +159,16 @@ class AnySharding:
         """The annotation for arrays of `dims`, with its arguments checked."""
         tiled, dims, count = self.places(len(integers(dims))), integers(dims), integer(num_devices)
         if tiled.kind in ("manual", "unknown", "unreduced"):
-            raise LoweringError(
-                f"{tiled}: no slices are defined",
-                "a replicated, maximal or tiled sharding",
-                "take the sharding from the compiled program",
-            )
+            fix = "take the sharding from the compiled program"
+            raise LoweringError(f"{tiled}: no slices are defined", "a replicated, maximal or tiled sharding", fix)
         if any(n < 0 for n in dims):
             raise RangeError(f"dimensions {shown(dims)}", "0 or more", "give the array's extents")
         if tiled.kind == "tiled" and len(dims) != tiled.rank:
-            raise RankError(
-                f"{len(dims)} dimensions for tiles of {tiled.rank}",
-                f"{tiled.rank}",
-                "give the dimensions of the whole array",
-            )
+            what = f"{len(dims)} dimensions for tiles of {tiled.rank}"
+            raise RankError(what, f"{tiled.rank}", "give the dimensions of the whole array")
         if count < tiled.least_devices:
-            raise RangeError(
-                f"{count} devices", f"{tiled.least_devices} or more, for {shown_sharding(tiled)}", "count all devices"
-            )
+            what = f"{count} devices"
+            raise RangeError(what, f"{tiled.least_devices} or more, for {shown_sharding(tiled)}", "count all devices")
         return tiled, dims, count
 
 
@@ -276,14 +265,12 @@ class Sharding(AnySharding):
         return [-(-n // tiles) for n, tiles in zip(dims, self.tiles)]
 
     def coordinates(self, steps: Sequence[int], num_devices: int) -> Layout:
-        """The layout from a device to its tile coordinate, where a step from tile to tile is `steps`
-        in each dimension."""
+        """The layout from a device to its tile coordinate, where the next tile is `steps` away in each dimension."""
         if self.kind == "replicated" or (self.kind == "maximal" and num_devices == 1):
             return layout_of([(num_devices, 0)])
         if not isinstance(self.devices, Iota):
-            raise LoweringError(
-                f"{shown_sharding(self)} lists its devices", "an iota: <=[...]", "give it to slices or devices_of"
-            )
+            what = f"{shown_sharding(self)} lists its devices"
+            raise LoweringError(what, "an iota: <=[...]", "give it to slices or devices_of")
         if num_devices != (count := len(self.devices)):
             what = f"{shown_sharding(self)}: devices from {count} to {num_devices - 1} hold nothing"
             raise LoweringError(what, f"{count} devices", "ask for the devices that it has")
@@ -293,9 +280,8 @@ class Sharding(AnySharding):
             return coalesce(composition(coordinate, self.devices.inverse))
         except TlaError:
             text = shown_sharding(self)
-            raise LoweringError(
-                f"{text}: its tiles cut the iota unevenly", "sizes that divide each other", "give it to slices"
-            ) from None
+            what = f"{text}: its tiles cut the iota unevenly"
+            raise LoweringError(what, "sizes that divide each other", "give it to slices") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,9 +299,8 @@ class TupleSharding(AnySharding):
     def __post_init__(self) -> None:
         elements = as_tuple(self.elements)
         if any(isinstance(e, TupleSharding) or not isinstance(e, AnySharding) for e in elements):
-            raise LeafTypeError(
-                "a TupleSharding of something else", "shardings of arrays", "give one per leaf, flattened"
-            )
+            what = "a TupleSharding of something else"
+            raise LeafTypeError(what, "shardings of arrays", "give one per leaf, flattened")
         object.__setattr__(self, "elements", elements)
 
     def __str__(self) -> str:
@@ -324,18 +309,14 @@ class TupleSharding(AnySharding):
 
     def tiled(self, rank: int = 0) -> Sharding:
         """Raises LoweringError."""
-        raise LoweringError(
-            f"a tuple of {len(self.elements)} shardings", "the sharding of an array", "take one of its elements"
-        )
+        what = f"a tuple of {len(self.elements)} shardings"
+        raise LoweringError(what, "the sharding of an array", "take one of its elements")
 
 
 def shown_sharding(sharding: Sharding) -> str:
     """Its text, cut where it is long."""
-    text = (
-        str(sharding)
-        if isinstance(sharding.devices, Iota) or len(sharding.devices) < 64
-        else "a sharding of listed devices"
-    )
+    is_short = isinstance(sharding.devices, Iota) or len(sharding.devices) < 64
+    text = str(sharding) if is_short else "a sharding of listed devices"
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
@@ -344,9 +325,8 @@ def shown_sharding(sharding: Sharding) -> str:
 
 def _check_group(group: ShardGroup | None) -> None:
     if group is not None and not (isinstance(group, ShardGroup) and group.kind in ("shard_as", "shard_like")):
-        raise LeafTypeError(
-            f"the group {group!r:.60}", "ShardGroup('shard_as', n), or shard_like", "leave it out for none"
-        )
+        what = f"the group {group!r:.60}"
+        raise LeafTypeError(what, "ShardGroup('shard_as', n), or shard_like", "leave it out for none")
     if group is not None and integer(group.number) < 0:
         raise RangeError(f"{group}", "a group of 0 or more", "number the groups from 0")
 
@@ -357,11 +337,8 @@ def _checked_whole(kind: str, tiles: tuple[int, ...], devices: Devices, subgroup
     if tiles or subgroups:
         raise RankError(f"a {kind} sharding with tiles", "none: it is about the whole array", "leave them out")
     if len(devices) != (kind == "maximal"):
-        raise RankError(
-            f"a {kind} sharding of {len(devices)} devices",
-            "one for maximal, none for others",
-            "list devices with tiles",
-        )
+        what = f"a {kind} sharding of {len(devices)} devices"
+        raise RankError(what, "one for maximal, none for others", "list devices with tiles")
     _check_listed(devices)
     return kind
 
@@ -372,13 +349,11 @@ def _check_tiled(tiles: tuple[int, ...], devices: Devices, subgroups: tuple[str,
         if kind not in SUBGROUPS:
             raise RangeError(f"a subgroup of kind {kind!r:.40}", ", ".join(SUBGROUPS), "write one of these")
     if len(subgroups) > len(tiles):
-        raise RankError(
-            f"{len(subgroups)} subgroups in {len(tiles)} tile dimensions", "at most as many", "put theirs last"
-        )
+        what = f"{len(subgroups)} subgroups in {len(tiles)} tile dimensions"
+        raise RankError(what, "at most as many", "put theirs last")
     if count != len(devices):
-        raise RangeError(
-            f"{len(devices)} devices for {count} tiles of {shown(tiles)}", "one for each tile", "give as many"
-        )
+        what = f"{len(devices)} devices for {count} tiles of {shown(tiles)}"
+        raise RangeError(what, "one for each tile", "give as many")
     if count == 1:
         raise RangeError("tiles on one device", "more than one device", "write {replicated}, or {maximal device=0}")
     _check_listed(devices)
@@ -392,9 +367,8 @@ def _check_listed(devices: Devices) -> None:
         if not 0 <= device <= INT64_MAX:
             raise RangeError(f"device {shown(device)}", "0 or more, in 64 bits", "number devices from 0")
         if device in seen:
-            raise RangeError(
-                f"device {device} is listed twice", "each device once", "name each device once: it holds one slice"
-            )
+            what = f"device {device} is listed twice"
+            raise RangeError(what, "each device once", "name each device once: it holds one slice")
         seen.add(device)
 
 

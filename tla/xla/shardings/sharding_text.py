@@ -30,16 +30,8 @@ from .sharding import SUBGROUPS, WHOLE, AnySharding, ShardGroup, Sharding, Tuple
 
 # A string runs to its end or, where it has none, to that of the text: it is not tried again from inside of it.
 _STRING = r"\"(?:[^\"\\]|\\.)*(?:\"|\\?\Z)|'(?:[^'\\]|\\.)*(?:'|\\?\Z)"
-_ITEMS = (
-    *WHOLE,
-    "device=",
-    "devices=",
-    "last_tile_dim_replicate",
-    "last_tile_dims=",
-    "shard_as",
-    "shard_like",
-    "metadata=",
-)
+_ITEMS: tuple[str, ...] = (*WHOLE, "device=", "devices=", "last_tile_dim_replicate", "last_tile_dims=")
+_ITEMS += ("shard_as", "shard_like", "metadata=")
 _LISTS = ("replicated", "unreduced", "manual")
 _EMPTY_MESH = re.compile(r"mesh\s*\[\s*\]")
 _BRACE = re.compile(rf"[{{}}]|{_STRING}", re.DOTALL)
@@ -102,9 +94,8 @@ class _ShardingReader(MeshReader):
         return self.enclosed("{}", lambda: self.elements() if self.token in ("{", "}") else self.single(), "a sharding")
 
     def elements(self) -> TupleSharding:
-        return TupleSharding(
-            tuple(self.several("}", lambda: self.enclosed("{}", self.element, "a sharding of a tuple")))
-        )
+        found = self.several("}", lambda: self.enclosed("{}", self.element, "a sharding of a tuple"))
+        return TupleSharding(tuple(found))
 
     def element(self) -> AnySharding:
         if self.token == "{":
@@ -148,10 +139,8 @@ class _ShardingReader(MeshReader):
         if word == "device=":
             return "device", self.integer("a device number")
         if word == "devices=":
-            return "devices", (
-                self.bracketed("[]", "the number of tiles", "the number of tiles of each dimension"),
-                self.devices(),
-            )
+            tiles = self.bracketed("[]", "the number of tiles", "the number of tiles of each dimension")
+            return "devices", (tiles, self.devices())
         if word == "last_tile_dims=":
             return "subgroups", self.subgroups()
         if word == "last_tile_dim_replicate":
@@ -164,25 +153,16 @@ class _ShardingReader(MeshReader):
         """Refuse items that do not go together."""
         for field in ("devices", "subgroups") if kind != "tiled" else ():
             if field in at:
-                self.fail(
-                    f"{field} beside {kind}",
-                    "none: that is about the whole array",
-                    "leave one of them out",
-                    at=at[field],
-                )
+                what = f"{field} beside {kind}"
+                self.fail(what, "none: that is about the whole array", "leave one of them out", at=at[field])
         if "device" in at and kind != "maximal":
-            self.fail(
-                "device= without maximal", "{maximal device=3}", "write maximal, or leave it out", at=at["device"]
-            )
+            what = "device= without maximal"
+            self.fail(what, "{maximal device=3}", "write maximal, or leave it out", at=at["device"])
         if kind == "maximal" and "device" not in at:
             self.fail("a maximal sharding without a device", "{maximal device=3}", "write device=", at=at["kind"])
         if kind == "tiled" and "devices" not in at:
-            self.fail(
-                "a sharding without devices",
-                "devices=[...], or a word such as replicated",
-                "write {replicated}",
-                at=start,
-            )
+            what = "a sharding without devices"
+            self.fail(what, "devices=[...], or a word such as replicated", "write {replicated}", at=start)
 
     def devices(self) -> Devices:
         return self.iota() if self.take("<=") else self.integers("device numbers, or <=[...]")
@@ -239,13 +219,8 @@ class _ShardingReader(MeshReader):
             found[field] = value
         if word := found.get("word"):
             found[word] = () if word == "replicated" else tuple(map(Axis, mesh.names))
-        return self.made(
-            start,
-            MeshSharding,
-            mesh,
-            *(found.get(field, ()) for field in ("dims", *_LISTS)),
-            found.get("reduction", "sum"),
-        )
+        lists = (found.get(field, ()) for field in ("dims", *_LISTS))
+        return self.made(start, MeshSharding, mesh, *lists, found.get("reduction", "sum"))
 
     def part(self, found: dict[str, Any]) -> tuple[str, Any]:
         """The dimensions, a list of axes, or one word for all of them."""
@@ -254,15 +229,10 @@ class _ShardingReader(MeshReader):
         alone = field == word
         if not self.names:
             self.unexpected("metadata= or '}' after a maximal_mesh")
-        if (
-            field not in ("dims", *_LISTS)
-            or field in found
-            or "word" in found
-            or (found and (alone or field == "dims"))
-        ):
-            self.unexpected(
-                "[{...}, ...] first, then replicated=, unreduced= and manual=, each once; or one word alone"
-            )
+        is_late = bool(found) and (alone or field == "dims" or "word" in found)
+        if field not in ("dims", *_LISTS) or field in found or is_late:
+            expected = "[{...}, ...] first, then replicated=, unreduced= and manual=, each once; or one word alone"
+            self.unexpected(expected)
         if field == "dims":
             return field, self.dims()
         self.advance()
@@ -301,10 +271,8 @@ class _ShardingReader(MeshReader):
     def groups(self) -> IotaGroups | tuple[tuple[int, ...], ...]:
         if self.token != "[":
             return tuple(self.listed("{}", self.group, "groups of devices"))
-        at, count = (
-            self.at,
-            self.bracketed("[]", "a number of groups, or of devices", "the number of groups and of devices of each"),
-        )
+        expected = "the number of groups and of devices of each"
+        at, count = self.at, self.bracketed("[]", "a number of groups, or of devices", expected)
         if len(count) != 2:
             self.fail(f"{len(count)} numbers in front of an iota", "[groups,devices of each]", at=at)
         self.expect("<=", "and an iota")
@@ -320,8 +288,7 @@ class _ShardingReader(MeshReader):
 
 
 class _OlderReader(_ShardingReader):
-    """A reader of meshes and axes of them as XLA once wrote them: without quotes, as in @mesh<a=2,b=4>,
-    device_ids=([8]) {a}."""
+    """A reader of meshes and axes as XLA once wrote them, without quotes: @mesh<a=2,b=4>, device_ids=([8]) {a}."""
 
     tokens = r"<=|device_ids=|[][(){}<>,:=]|[^][(){}<>,:=\s]+"
 

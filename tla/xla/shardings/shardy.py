@@ -52,9 +52,8 @@ def shardy_meshes(text: str) -> dict[str, Mesh | None]:
     for found in itertools.chain(_MODULE_MESH.finditer(text), _HEADER_MESH.finditer(text)):
         name, mesh = found[1].strip('"'), parse_shardy_mesh(found[2])
         if meshes.setdefault(name, mesh) != mesh:
-            raise ParseError(
-                found[0], 0, f"mesh @{name:.40} is given twice", "one mesh of this name", "give the text of one program"
-            )
+            what = f"mesh @{name:.40} is given twice"
+            raise ParseError(found[0], 0, what, "one mesh of this name", "give the text of one program")
     return meshes
 
 
@@ -88,9 +87,8 @@ def parse_shardy(text: str, meshes: Meshes | None = None) -> AnySharding:
     reader = _ShardyReader(_unescaped(text))
     reader.meshes = {} if meshes is None else meshes
     if not isinstance(reader.meshes, Mapping):
-        raise LeafTypeError(
-            f"meshes of type {type(meshes).__name__}", "a dict of names to meshes", "shardy_meshes(text) gives it"
-        )
+        what = f"meshes of type {type(meshes).__name__}"
+        raise LeafTypeError(what, "a dict of names to meshes", "shardy_meshes(text) gives it")
     return reader.whole(reader.shardings)
 
 
@@ -113,18 +111,15 @@ def shardy_text(sharding: MeshSharding | Sharding, mesh: str | None = None, rank
     """
     if not isinstance(sharding, MeshSharding) or sharding.manual:
         what = f"{sharding!s:.80} as a text of Shardy"
-        raise LoweringError(
-            what, "a sharding over named axes, none of them manual", "give its mesh: {mesh['a'=8], [{'a'}]}"
-        )
+        fix = "give its mesh: {mesh['a'=8], [{'a'}]}"
+        raise LoweringError(what, "a sharding over named axes, none of them manual", fix)
     dims = sharding.dims or (DimSharding(),) * ((rank or 0) if sharding.mesh.axes else 0)
     if rank is not None and sharding.mesh.axes and len(dims) != rank:
         raise LoweringError(f"{sharding} for {rank} dimensions", f"{len(dims)}", "give the rank of the array")
     parts = [f"@{mesh}" if mesh else f"mesh<{_mesh_text(sharding.mesh)}>", f"[{', '.join(map(_dim_text, dims))}]"]
-    parts += [
-        f"{name}={sharding.reduced(name)}{{{', '.join(map(_axis_text, axes))}}}"
-        for name, axes in sharding.lists()
-        if axes
-    ]
+    for name, axes in sharding.lists():
+        if axes:
+            parts.append(f"{name}={sharding.reduced(name)}{{{', '.join(map(_axis_text, axes))}}}")
     return f"#sdy.sharding<{', '.join(parts)}>"
 
 
@@ -156,10 +151,8 @@ class _ShardyReader(MeshReader):
     def shardings(self) -> AnySharding:
         if not self.take("#sdy.sharding_per_value"):
             return self.sharding()
-        elements = self.enclosed(
-            "<>", lambda: self.listed("[]", self.sharding, "the shardings of the values"), "shardings"
-        )
-        return TupleSharding(tuple(elements))
+        what = "the shardings of the values"
+        return TupleSharding(tuple(self.enclosed("<>", lambda: self.listed("[]", self.sharding, what), "shardings")))
 
     def sharding(self) -> AnySharding:
         """#sdy.sharding<mesh, [dimensions], replicated={...}, unreduced={...}>."""
@@ -183,9 +176,8 @@ class _ShardyReader(MeshReader):
             lists[name] = self.axes()
         if mesh is None:
             return Sharding("replicated")
-        return self.made(
-            start, MeshSharding, mesh, dims, lists.get("replicated", ()), lists.get("unreduced", ()), (), reduction
-        )
+        named = lists.get("replicated", ()), lists.get("unreduced", ())
+        return self.made(start, MeshSharding, mesh, dims, *named, (), reduction)
 
     def named_mesh(self) -> Mesh | None:
         name, at = self.token, self.at
@@ -199,12 +191,8 @@ class _ShardyReader(MeshReader):
             return None
         if key not in self.meshes:
             known = ", ".join(map(str, self.meshes)) or "none is given"
-            self.fail(
-                f"mesh @{key:.40} is not known",
-                f"one of: {known:.200}",
-                "give meshes=shardy_meshes(text of the program)",
-                at=at,
-            )
+            what = f"mesh @{key:.40} is not known"
+            self.fail(what, f"one of: {known:.200}", "give meshes=shardy_meshes(text of the program)", at=at)
         return self.meshes[key]
 
     def mesh_attribute(self) -> Mesh | None:
