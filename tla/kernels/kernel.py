@@ -262,9 +262,8 @@ class Kernel:
             signature.bind(*arguments)
         except TypeError as error:
             what = f"{len(arguments)} arguments of {self.__name__}({', '.join(names)})"
-            raise RankError(
-                what, str(error), "give a tensor, an array, a size or a scalar for each parameter"
-            ) from None
+            fix = "give a tensor, an array, a size or a scalar for each parameter"
+            raise RankError(what, str(error), fix) from None
         return names
 
     def _launch(self, arguments: tuple[Any, ...], watch: Watch | None) -> int:
@@ -326,15 +325,11 @@ def kernel(
         not is_int(registers) or known(registers) is None or not 1 <= int(registers) <= MOST_REGISTERS
     ):
         what = f"kernel(registers={shown(registers)})"
-        raise RangeError(
-            what,
-            f"1 to {MOST_REGISTERS} registers of a thread",
-            "leave it out, or write @kernel(threads=128, registers=96)",
-        )
+        fix = "leave it out, or write @kernel(threads=128, registers=96)"
+        raise RangeError(what, f"1 to {MOST_REGISTERS} registers of a thread", fix)
     if not is_int(threads) or known(threads) is None or not 1 <= int(threads) <= MOST_THREADS:
-        raise RangeError(
-            f"kernel(threads={shown(threads)})", f"1 to {MOST_THREADS} threads of a block", "write @kernel(threads=128)"
-        )
+        what = f"kernel(threads={shown(threads)})"
+        raise RangeError(what, f"1 to {MOST_THREADS} threads of a block", "write @kernel(threads=128)")
     blocks = cluster_of(cluster)
     return lambda function: Kernel(function, int(threads), grid, None if registers is None else int(registers), blocks)
 

@@ -60,9 +60,8 @@ class Mbarrier(NamedTuple):
         of.pending[at] -= count
         if of.pending[at] < 0 or of.bytes[at] > MOST_BYTES:
             what = f"mbarrier {at}: {count} arrivals where {of.pending[at] + count} are left, {of.bytes[at]} bytes"
-            raise RangeError(
-                what, f"{of.arrivals} arrivals of a phase, and {MOST_BYTES} bytes", "make mbarriers of as many arrivals"
-            )
+            fix = "make mbarriers of as many arrivals"
+            raise RangeError(what, f"{of.arrivals} arrivals of a phase, and {MOST_BYTES} bytes", fix)
         self._end()
 
     def receive(self, nbytes: int) -> None:

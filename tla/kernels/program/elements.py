@@ -100,11 +100,8 @@ class Value:
         return operation(function.__name__, *given, *named.values())
 
     def __bool__(self) -> NoReturn:
-        raise LeafTypeError(
-            f"the truth of {self}",
-            "a function of elements without conditions of Python",
-            "write numpy.where(x < 0, 0, x)",
-        )
+        fix = "write numpy.where(x < 0, 0, x)"
+        raise LeafTypeError(f"the truth of {self}", "a function of elements without conditions of Python", fix)
 
     def __add__(self, other: Any) -> Value:
         return operation("add", self, other)
@@ -159,17 +156,13 @@ def operation(name: str, *given: Any) -> Value:
     """An operation of values and numbers. Raises LeafTypeError for one that a text does not have."""
     form = FUNCTIONS.get(name)
     if form is None or f"{{{len(given)}}}" in form or f"{{{len(given) - 1}}}" not in form:
-        raise LeafTypeError(
-            f"numpy.{name} of {len(given)} operands, of elements", "a function that a kernel's text has", _FIX
-        )
+        what = f"numpy.{name} of {len(given)} operands, of elements"
+        raise LeafTypeError(what, "a function that a kernel's text has", _FIX)
     args = [_value(x) for x in given]
     for k, x in enumerate(args):
         if (x.op in TRUTHS) is not (name == "where" and k == 0):
-            raise LeafTypeError(
-                f"{name} of {x}",
-                "a comparison as where's condition, and nowhere else",
-                "write numpy.where(x < 0, 0, x)",
-            )
+            fix = "write numpy.where(x < 0, 0, x)"
+            raise LeafTypeError(f"{name} of {x}", "a comparison as where's condition, and nowhere else", fix)
     return Value(name, *args)
 
 

@@ -208,9 +208,8 @@ def _missing(what: str) -> LeafTypeError:
         "ldmatrix, stmatrix, mma.sync, wgmma, tcgen05, cp.async, TMA in CUDA, AMD's products in HIP, both and a CPU's "
         "vectors in C"
     )
-    return LeafTypeError(
-        f"{what} in this target's text", known, "copy by UniversalCopy, multiply by UniversalFMA, or use run"
-    )
+    fix = "copy by UniversalCopy, multiply by UniversalFMA, or use run"
+    return LeafTypeError(f"{what} in this target's text", known, fix)
 
 
 def require_written(line: Line, instructions: Instructions, atom: CopyAtom | MMAAtom | None) -> None:
@@ -250,9 +249,8 @@ def require_load(atom: CopyAtom) -> None:
     """LeafTypeError for a copy to tensor memory: a kernel has loads of it."""
     if atom.writes.memory == "TMEM":
         known = "loads of tensor memory, as SM100_TMEM_LOAD_32dp32b32x"
-        raise LeafTypeError(
-            f"the copy {atom.name} in a kernel", known, "let products write there; tla.gpu.copy executes it"
-        )
+        what = f"the copy {atom.name} in a kernel"
+        raise LeafTypeError(what, known, "let products write there; tla.gpu.copy executes it")
 
 
 def is_of_tensor_memory(atom: CopyAtom | MMAAtom) -> bool:

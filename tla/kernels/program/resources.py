@@ -72,9 +72,8 @@ def limits_of(arch: str | None, threads: int) -> Limits:
     if arch is None:
         return Limits(None, None)
     if not isinstance(arch, str) or not any(names.fullmatch(arch) for names in ARCHITECTURES.values()):
-        raise LeafTypeError(
-            f"arch={shown(arch)}", "an architecture of NVIDIA or AMD", "write arch='sm_80', or 'gfx942'"
-        )
+        what = f"arch={shown(arch)}"
+        raise LeafTypeError(what, "an architecture of NVIDIA or AMD", "write arch='sm_80', or 'gfx942'")
     if arch.startswith("gfx"):
         kib, registers = _AMD.get(arch, (64, 256))
         return Limits(kib * 1024, registers)
@@ -109,9 +108,8 @@ def require_runs(atom: CopyAtom | MMAAtom, arch: str | None) -> None:
     first = atom.arch if own is None else f"sm_{own[1]}{'a' * alone}"
     if own is None or given is None or int(given[1]) < int(own[1]) or (alone and arch != first):
         expected = f"{first}{' or newer' * (own is not None and not alone)}"
-        raise RangeError(
-            f"{atom.name} on {arch}", expected, f"write arch={first!r}" if own else "take an instruction that it has"
-        )
+        what = f"{atom.name} on {arch}"
+        raise RangeError(what, expected, f"write arch={first!r}" if own else "take an instruction that it has")
 
 
 def _require_tensor_memory(atom: CopyAtom | MMAAtom, arch: str) -> None:
@@ -146,9 +144,8 @@ def require_box_aligned(tma: TMACopy, target: Tensor) -> None:
     least, has = max(BOX_BYTES, tma.map.mode.pattern), alignment(target.data.nbytes)
     if has < least:
         what = f"a load by TMA to shared memory of {target.data.nbytes} bytes, which begins at a multiple of {has}"
-        raise RangeError(
-            what, f"a multiple of {least}", f"allocate {least} bytes or more, and load to the first of them"
-        )
+        fix = f"allocate {least} bytes or more, and load to the first of them"
+        raise RangeError(what, f"a multiple of {least}", fix)
 
 
 def placed(sizes: Iterable[int]) -> tuple[list[int], int]:

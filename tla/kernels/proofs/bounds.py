@@ -94,9 +94,8 @@ def _why_not_allocated(program: Program, verb: str, t: Tensor, columns: int) -> 
     ):
         return None
     what = f"{verb} data path {shown(last[0])}, column {shown(last[1])} of tensor memory"
-    return RangeError(
-        what, f"{LANES} data paths of {columns} columns", "allocate more columns, or cut the tensor otherwise"
-    )
+    fix = "allocate more columns, or cut the tensor otherwise"
+    return RangeError(what, f"{LANES} data paths of {columns} columns", fix)
 
 
 def _extremes(t: Tensor, count: int) -> Iterator[Leaf]:

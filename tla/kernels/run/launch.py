@@ -251,9 +251,8 @@ def loop(n: IntLike) -> Iterator[Leaf]:
     if isinstance(now, Trace):
         return now.loop(line(), n)
     if not is_int(n) or known(n) is None:
-        raise LeafTypeError(
-            f"loop({shown(n)})", "a number of steps", "take it from the tensors' shapes: loop(a.shape[1])"
-        )
+        what = f"loop({shown(n)})"
+        raise LeafTypeError(what, "a number of steps", "take it from the tensors' shapes: loop(a.shape[1])")
     return iter(range(int(n)))
 
 

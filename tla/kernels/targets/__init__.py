@@ -28,9 +28,8 @@ def require_target(target: str, arch: str | None) -> None:
         what, fix = f"a kernel of threads in {target}", f"write AscendKernel(ascend.block(...)).source({target!r})"
         raise LeafTypeError(what, f"one of {', '.join(TARGETS)}", fix)
     if target not in TARGETS:
-        raise LeafTypeError(
-            f"the target {shown(target)} of a kernel", f"one of {', '.join(TARGETS)}", "write k.source('cuda', ...)"
-        )
+        what = f"the target {shown(target)} of a kernel"
+        raise LeafTypeError(what, f"one of {', '.join(TARGETS)}", "write k.source('cuda', ...)")
     if arch is not None and not (
         isinstance(arch, str) and (known := ARCHITECTURES.get(target)) and known.fullmatch(arch)
     ):

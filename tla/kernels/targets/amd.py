@@ -69,9 +69,8 @@ def _first(x: Registers) -> int:
     first = x.elements[0]
     if x.elements != tuple(range(first, first + len(x.elements))):
         what = f"registers {', '.join(map(str, x.elements))} of {x.name} as an operand"
-        raise LeafTypeError(
-            what, "registers that follow on one another", "make them by partition_fragment_A(...) or the like"
-        )
+        fix = "make them by partition_fragment_A(...) or the like"
+        raise LeafTypeError(what, "registers that follow on one another", fix)
     return first
 
 

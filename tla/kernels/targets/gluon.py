@@ -114,11 +114,8 @@ def _require(p: Program, order: Sequence[str]) -> None:
             raise RangeError(f"a parameter named {name}", "another name: Gluon's text has this word", "rename it")
         x = p.arguments.get(name)
         if isinstance(x, Scalar) and str(x.dtype) not in ("float16", "float32", "int32"):
-            raise RangeError(
-                f"the scalar {name} of {x.dtype}",
-                "float16, float32 or int32: Triton passes no other",
-                "give it as a tensor",
-            )
+            what = f"the scalar {name} of {x.dtype}"
+            raise RangeError(what, "float16, float32 or int32: Triton passes no other", "give it as a tensor")
     for s in p.statements():
         word = getattr(s, "word", type(s).__name__)
         if not isinstance(s, (*EACH, Product, Barrier, Loop, Either)) and word not in ORDERS:

@@ -346,12 +346,8 @@ class Writer(Tiles):
             raise refused(s.line, f"a reduction by {f}", expected, "use another function, or target")
         mine = self.homes.tiles[total.piece]
         if mine.whole is None or not mine.whole[0].same(tile):
-            raise refused(
-                s.line,
-                "a reduction of what several threads have",
-                "of a thread's own registers",
-                "reduce, then shuffle_xor",
-            )
+            what = "a reduction of what several threads have"
+            raise refused(s.line, what, "of a thread's own registers", "reduce, then shuffle_xor")
         self._require_same(s, source, tile)
         (text,), wide = (
             [self.name(source.piece)],

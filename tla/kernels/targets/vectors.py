@@ -55,9 +55,8 @@ class Form:
             part.offsets[i + v] != part.offsets[i] + v for i in range(0, len(part.offsets), count) for v in range(count)
         ):
             what = f"{atom.name} of {name} whose {count} elements of a vector do not lie one behind the other"
-            raise LeafTypeError(
-                what, "contiguous vectors", "give shared memory a layout in which they are, or copy to a fragment"
-            )
+            fix = "give shared memory a layout in which they are, or copy to a fragment"
+            raise LeafTypeError(what, "contiguous vectors", fix)
         return starts
 
     def function(self, name: str) -> list[str]:

@@ -75,9 +75,8 @@ def _boxes(names: Names, s: Load) -> Iterator[tuple[list[str], bool]]:
     places, held = outside.places, Offsets(inside.tensor)
     argument = names.program.argument_of(outside.tensor)
     if places is None or argument is None:
-        raise LeafTypeError(
-            f"{s.line}: a copy by TMA of what is no argument", "a tile of an argument", "make the map of an argument"
-        )
+        what = f"{s.line}: a copy by TMA of what is no argument"
+        raise LeafTypeError(what, "a tile of an argument", "make the map of an argument")
     boxes = tma.TV[1][0][1]
     firsts = [int(boxes(i)) for i in range(int(size(boxes)))]
     at = [tuple(leaves(as_coordinate(tma.tma_tensor(tuple(modes_of(coordinate_of(places, i))))))) for i in firsts]
