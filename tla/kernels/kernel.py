@@ -335,8 +335,7 @@ def kernel(
 
 
 def _extents(grid: Any) -> tuple[int, ...]:
-    """The extents of a grid as integers. Raises LeafTypeError for what is none, RangeError for more
-    than three modes."""
+    """The extents of a grid as integers. Raises LeafTypeError for what is none, RangeError for more than three."""
     modes = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
     if not all(is_int(n) and known(n) is not None for n in modes):
         raise LeafTypeError(f"a grid of {shown(grid)}", "the number of blocks along each mode", "write grid=(4, 2)")

@@ -137,8 +137,7 @@ class Beside:
         _later(self.seen, told.seen)
 
     def told(self, line: Line, come_to: int, product: int | None = None) -> Told:
-        """The knowledge that a statement gives to other blocks: where all threads are, and the last
-        product that ends."""
+        """The knowledge that a statement gives to other blocks: where all threads are, the last product that ends."""
         products = {} if product is None else {self.rank: product}
         return Told(products, {**self.seen, self.rank: come_to}, [(line, self.rank)])
 

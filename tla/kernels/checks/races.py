@@ -106,8 +106,7 @@ class Races:
             self._groups[_GROUPS[word]].append([])
 
     def _end_loads(self) -> None:
-        """End loads of tensor memory: each thread has then read what its own read; others know of it by a barrier
-        behind this."""
+        """End loads of tensor memory: each thread has read its own then; others know of it by a barrier behind."""
         self._under_way["tmem"].clear()
         for number, source, _target in self._loaded:
             self._ask(
@@ -156,8 +155,7 @@ class Races:
         self._mark("copy", access, number)
 
     def product(self, line: Line, reads: list[Access], adds: list[Tensor]) -> None:
-        """Note an asynchronous product: until it is waited for nobody may write what it reads, nor touch the registers
-        that it adds to."""
+        """Note an asynchronous product: until its wait nobody may write what it reads, or touch what it adds to."""
         number = self._number(line)
         for t in (*adds, *(x.tensor for x in reads if memory_of(x.tensor) == "registers")):
             before = self._since_arrive.get(key_of(t))
@@ -188,8 +186,7 @@ class Races:
             self._phases[key_of(made.held), at] = Phase()
 
     def arrive(self, line: Line, barrier: Mbarrier, *, alone: bool) -> None:
-        """Note that the first thread, or every one, arrives at an mbarrier: who waits for it knows of what
-        they have done."""
+        """Note that the first thread, or each, arrives at an mbarrier: who waits for it knows what they have done."""
         clocks, phase = self._used(line, barrier)
         number = len(self._lines) - 1
         told = clocks.arriving(0 if alone else None, number)
@@ -269,8 +266,7 @@ class Races:
         return number
 
     def _begin_product(self, number: int, product: list[tuple[str, Tensor, Any, Any]], end: tuple[int, int]) -> None:
-        """Note that a product of tcgen05 reads, and adds to, memory of this block; end: its block, and
-        its number there."""
+        """Note that a product of tcgen05 reads, and adds to, memory of this block; end: its block, and number there."""
         self._products.append((number, product))
         self.beside.ends[number] = end
         self._mark_product(number, product)
@@ -284,15 +280,13 @@ class Races:
             self._under_way[what].put(t, places, who, number)
 
     def commit(self, line: Line, barrier: Mbarrier) -> None:
-        """Note that the products so far of tcgen05 arrive at an mbarrier when they have ended: who waits knows of them,
-        and no more."""
+        """Note that the products of tcgen05 so far arrive at an mbarrier as they end: who waits knows of them alone."""
         clocks, phase = self._used(line, barrier)
         self._ask_all_have_waited(line, barrier, clocks, phase)
         phase.products = len(self._lines) - 1
 
     def load_tmem(self, line: Line, source: Access, target: Tensor) -> None:
-        """Note a load of tensor memory: until it is waited for nobody may touch the registers, nor write
-        what it reads."""
+        """Note a load of tensor memory: until its wait nobody may touch the registers, nor write what it reads."""
         number = self._number(line)
         self._loaded.append((number, source, target))
         self._under_way["tmem"].put(source.tensor, *accessed(source, self.threads), number)
@@ -406,8 +400,7 @@ class Races:
                     self._note(access, number, written)
 
     def _note_registers(self, t: Tensor, line: Line, written: bool) -> None:
-        """Note that threads touch registers: a product that has them too must have been waited for, or sees them after
-        warpgroup_arrive."""
+        """Note that threads touch registers: products that have them must be waited for, or see warpgroup_arrive."""
         key = key_of(t)
         for number, access in (given for group in self._groups["product"] for given in group):
             held = memory_of(access.tensor) == "registers" and key_of(access.tensor) == key

@@ -101,8 +101,7 @@ class Watch:
         require_tma(self._arch)
 
     def product(self, line: Line, reads: list[Access], adds: list[Tensor]) -> None:
-        """Note an asynchronous product, which reads tiles of shared memory, with no conflicts to count, and
-        adds to registers."""
+        """Note an asynchronous product: of tiles of shared memory, with no conflicts to count, and of registers."""
         self.races.product(line, reads, adds)
         held = [x.tensor for x in reads if memory_of(x.tensor) == "registers"]
         for t, written in (*((x, False) for x in (*held, *adds)), *((x, True) for x in adds)):
@@ -148,8 +147,7 @@ class Watch:
                     counted[3] = max(counted[3], cost.degree)
 
     def _cost(self, held: bytes, width: int, row: Memory) -> Cost | None:
-        """The cost of an instruction of starts that _alike gives; None of one that no lane takes part in, which has a
-        start of -1."""
+        """The cost of an instruction whose starts _alike gives, -1 for a lane without; None if no lane takes part."""
         import numpy as np
 
         key = held, width, row.name

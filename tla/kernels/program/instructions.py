@@ -88,8 +88,7 @@ class Cells(NamedTuple):
 
 
 class Element(NamedTuple):
-    """An element of a tile that TMA moves: its offset in shared and in global memory, and pairs c < n that hold where
-    the tensor has it."""
+    """An element of a tile that TMA moves: its offsets in shared and global memory, pairs c < n that hold inside."""
 
     shared: Leaf
     outside: Leaf
@@ -154,8 +153,7 @@ class Instructions:
         raise _missing(atom.name)
 
     def order(self, word: str, pending: int, accumulators: list[Registers]) -> list[str]:
-        """A statement that orders asynchronous instructions, of those that add to registers before and behind it;
-        pending: of Order."""
+        """An order of asynchronous instructions, those that add to registers before and behind; pending: of Order."""
         raise _missing(word)
 
     def signal(self, word: str, barrier: str, count: int, number: str, mask: str) -> tuple[list[str], bool]:
@@ -183,8 +181,7 @@ class Instructions:
     def sums(
         self, atom: MMAAtom, tiles: list[dict[str, Tile]], cells: list[Cells], accumulates: str
     ) -> tuple[list[str], bool]:
-        """Products of tiles that add to tensor memory where a condition holds: lines, and whether they are
-        of each thread."""
+        """Products of tiles that add to tensor memory where a condition holds: lines, and whether of each thread."""
         raise _missing(atom.name)
 
     def matrices(self, atom: CopyAtom, rows: list[str], held: list[Registers]) -> Iterator[tuple[list[str], bool]]:
@@ -194,8 +191,7 @@ class Instructions:
     def product(
         self, atom: MMAAtom, operands: list[dict[str, Registers]], tiles: list[dict[str, Tile]]
     ) -> Iterator[tuple[list[str], bool]]:
-        """Matrix products, the operands D, A, B and C of each, in registers or tiles: lines, and whether they are of
-        each thread."""
+        """Matrix products by the operands D, A, B, C of each, registers or tiles: lines, and whether of each thread."""
         raise _missing(atom.name)
 
     def by_vectors(self, atom: MMAAtom, extents: tuple[int, int, int], parts: dict[str, Part]) -> list[str]:
@@ -219,8 +215,7 @@ def require_written(line: Line, instructions: Instructions, atom: CopyAtom | MMA
 
 
 def _is_written(atom: CopyAtom | MMAAtom | None) -> bool:
-    """Whether texts have an instruction, in some target: loads and stores of matrices, loads of tensor
-    memory, dense products."""
+    """Whether some target's text has an instruction: loads and stores of matrices or tensor memory, dense products."""
     if atom is not None and is_of_tensor_memory(atom):
         return _is_written_of_tensor_memory(atom)
     if atom is None or (isinstance(atom, CopyAtom) and atom.asynchronous):
@@ -271,8 +266,7 @@ def lanes_and_rows(atom: CopyAtom) -> tuple[Layout, Layout]:
 
 
 def is_asynchronous(atom: MMAAtom) -> bool:
-    """Whether an instruction is under way until it is waited for: a warpgroup's, which reads shared memory by
-    descriptors."""
+    """Whether an instruction is under way until a wait: a warpgroup's, which reads shared memory by descriptors."""
     return atom.memory("B") == "smem" and atom.memory("C") == "registers"
 
 
@@ -301,8 +295,7 @@ def tile_of(part: Tensor, number: int) -> Tensor:
 
 
 def products(extents: dict[str, tuple[int, int]], places: dict[str, list[Any]]) -> Iterator[dict[str, list[Any]]]:
-    """The places of the operands of each instruction of a product, one after the other: for each k, for each
-    n, for each m."""
+    """The places of the operands of each instruction of a product, in order: for each k, for each n, for each m."""
     (m, k), (n, _k) = extents["A"], extents["B"]
     for step in range(k):
         for j in range(n):

@@ -113,8 +113,7 @@ def require_runs(atom: CopyAtom | MMAAtom, arch: str | None) -> None:
 
 
 def _require_tensor_memory(atom: CopyAtom | MMAAtom, arch: str) -> None:
-    """Require an architecture with tcgen05: sm_100a or sm_100f, or a newer one with tensor memory; of some
-    kinds one alone."""
+    """Require an architecture with tcgen05: sm_100a, sm_100f or a newer one; for some kinds one alone."""
     first, of_bytes = atom.arch.removeprefix("sm"), isinstance(atom, MMAAtom) and atom.kind == "i8"
     if arch not in (
         _TENSOR_MEMORY_OF_103 if first == "103" else _TENSOR_MEMORY_OF_BYTES if of_bytes else _TENSOR_MEMORY

@@ -67,8 +67,7 @@ class Axpby:
 
 @dataclass(frozen=True)
 class Transform:
-    """`transform`: target = value of the sources, element by element, where all are valid. `reduce`, where the target
-    is a source too."""
+    """`transform`: target = value of the sources, of each element that is valid. `reduce` if the target is a source."""
 
     line: Line
     operands: tuple[Access, ...]
@@ -210,8 +209,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class Either:
-    """`when(condition)`: statements where all comparisons c < n hold, and those where not; none depends
-    on the thread."""
+    """`when(condition)`: statements where all comparisons c < n hold, and others; none depends on the thread."""
 
     line: Line
     asked: tuple[tuple[Any, Any], ...]
@@ -298,8 +296,7 @@ class Program:
         return statements_of(self.body)
 
     def namer(self) -> Callable[[Tensor], str]:
-        """A function that names the tensors of its statements by their buffers: arguments, `shared0` ..., `tmem0` ...,
-        `registers0` ..."""
+        """A function that names tensors by their buffers: arguments, `shared0` ..., `tmem0` ..., `registers0` ..."""
         held = {id(x.data): f"shared{k}" for k, x in enumerate(self.shared)}  # by their place in Python's memory
         held |= {id(x.data): f"tmem{k}" for k, x in enumerate(self.tmem)}
         before = len(held)

@@ -40,8 +40,7 @@ _PATH = 1 << PATH_BITS
 
 
 def not_inside(program: Program) -> Iterator[Refused]:
-    """The accesses that are not proved to be inside of their tensors, in order; of each tensor of a
-    statement the first."""
+    """The accesses that are not proved to be inside their tensors, in order; of each tensor of a statement one."""
     for s in program.statements():
         where = s.where if isinstance(s, Copy) else None
         for verb, access in accesses(s):
@@ -131,8 +130,7 @@ def comparisons(where: Within, i: int) -> list[tuple[Any, Any]]:
 
 
 def in_argument(program: Program, access: Access, i: int) -> list[tuple[Any, Any]]:
-    """The comparisons that an element of an argument asks for: (integer of its coordinate, the extent), where
-    no proof says so."""
+    """The comparisons that an element of an argument asks for, of (coordinate, extent), where no proof says so."""
     name = program.argument_of(access.tensor)
     if name is None or access.places is None:
         return []
@@ -145,8 +143,7 @@ def is_less(c: Any, n: Any) -> bool:
 
 
 def _inside(c: Any, n: Any, admitted: list[tuple[Any, Any]]) -> bool:
-    """Whether 0 <= c < n by proof, or as one of the comparisons says: of x < bound, c is less than n where
-    c - x <= n - bound."""
+    """Whether 0 <= c < n by proof or by a comparison: of x < bound, c is less than n where c - x <= n - bound."""
     if at_most(_0, c) is not True:
         return False
     if is_less(c, n):

@@ -70,8 +70,7 @@ def why_not_free(program: Program) -> str | None:
 
 
 def _of_argument(name: str, program: Program) -> None:
-    """Require that an argument is not written, is added to by atomics alone, or that each of its elements is of one
-    thread. Raises Unknown."""
+    """Require an argument nobody writes, or of one thread each element, or added to by atomics. Raises Unknown."""
     import numpy as np
 
     found = [
@@ -146,8 +145,7 @@ def _parted(s: Statement, access: Access, program: Program) -> tuple[list[tuple[
 def _coordinates(
     places: Tensor, where: Within | None, program: Program
 ) -> Iterator[tuple[tuple[Any, ...], list[tuple[Any, Any]]]]:
-    """The coordinates of elements, each with the comparisons of a predicate; in each step of loops of a known number of
-    steps."""
+    """The coordinates of elements with the comparisons of a predicate; of loops of known length in each step."""
     steps = _steps(places, program)
     for i in range(int(size(places.shape))):
         found, asked = coordinate(places, i), [] if where is None else comparisons(where, i)
@@ -157,8 +155,7 @@ def _coordinates(
 
 
 def _steps(places: Tensor | None, program: Program) -> dict[str, int]:
-    """The loops that the coordinates of elements are of, with their steps, which are gone one by one; none of loops of
-    unknown steps, or of too many."""
+    """The loops that coordinates are of, gone step by step with these; none of unknown length, or of too many."""
     if places is None:
         return {}
     of = set().union(*(map(str, c.symbols) for c in coordinate(places, 0) if isinstance(c, SymInt)))

@@ -63,8 +63,7 @@ def small_sizes(program: Program) -> dict[str, int]:
 
 
 def _lay_apart(values: dict[str, int], layout: Any, strides: dict[str, Symbol]) -> None:
-    """Let strides grow until the elements of a tensor lie apart: each goes past all that modes of smaller ones, and
-    those behind it, have."""
+    """Let strides grow until elements lie apart: each goes past all that modes of smaller ones have."""
     modes = [*zip(leaves(layout.shape), leaves(innermost(layout).stride))]
     of_symbol = [str(d) in strides for _n, d in modes]
     last = sum((int(at(n, values)) - 1) * int(at(d, values)) for (n, d), own in zip(modes, of_symbol) if not own)
@@ -84,8 +83,7 @@ def _meet(values: dict[str, int], condition: Condition, symbols: list[Symbol]) -
 
 
 def _grow(found: dict[str, int], count: Any, least: int, symbols: list[Symbol]) -> None:
-    """Double the extents that a count is of until it is what is wanted, or they cannot grow; then less, where that is
-    enough."""
+    """Double the extents that a count is of until it is what is wanted or cannot grow; then less if that suffices."""
     about = [s for s in symbols if s.name in found and isinstance(count, SymInt) and s in symbols_in(poly_of(count))]
 
     def is_enough(sizes: dict[str, int]) -> bool:

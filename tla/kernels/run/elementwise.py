@@ -35,8 +35,7 @@ def run_transform(operands: Sequence[Any], f: Callable[..., Any]) -> list[Tensor
 
 
 def run_reduce(source: Any, target: Any, f: Callable[..., Any]) -> list[Tensor]:
-    """target = f(target, element of source) for one element after the other, where several may have one place
-    of the target."""
+    """target = f(target, element of source), one element after the other, as several may have one place there."""
     tensors = [as_tensor("reduce", x) for x in (source, target)]
     source, target = tensors
     require_registers("reduce", target)
@@ -139,8 +138,7 @@ def _floats(where: str, tensors: list[Tensor]) -> list[Tensor]:
 
 
 def aligned(where: str, tensors: Sequence[Tensor]) -> tuple[Any, list[Any]]:
-    """Whether all elements are valid, and the places of each tensor: arrays of (thread, element), in the order
-    of one index."""
+    """Whether all elements are valid, and the places of each tensor, of (thread, element) in one index's order."""
     import numpy as np
 
     found = []
@@ -156,8 +154,7 @@ def aligned(where: str, tensors: Sequence[Tensor]) -> tuple[Any, list[Any]]:
 
 
 def _computed(where: str, t: Tensor, places: Any) -> Any:
-    """Elements in the type that functions compute in: floats of less than 32 bits in float32. Places that are not valid
-    may be any."""
+    """Elements in the type that functions compute in: float32 for smaller floats. Any where they are not valid."""
     import numpy as np
 
     found = t.data[np.minimum(places, t.data.size - 1)]
@@ -185,8 +182,7 @@ def _write(where: str, t: Tensor, places: Any, values: Any, chosen: Any) -> None
 
 
 def require_own_places(where: str, t: Tensor, places: Any, valid: Any) -> None:
-    """InjectivityError for a target of which several elements of a thread have one place: arrays
-    of (thread, element)."""
+    """InjectivityError for a target with one place for several elements of a thread: of (thread, element)."""
     import numpy as np
 
     apart = -1 - np.arange(places.shape[1])  # what is not valid is not written

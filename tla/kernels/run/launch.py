@@ -63,8 +63,7 @@ class Launch:
         return self.other(self.rank & ~1)
 
     def memory_as(self, other: Launch, t: Tensor) -> Tensor:
-        """The tensor of this block's memory that lies where one of another block does. RangeError before
-        there is one."""
+        """The tensor of this block's memory that lies where another block's does. RangeError before there is one."""
         at = next((k for k, x in enumerate(other.tmem) if x.data is t.data), None)
         if at is None:
             return self.shared_as(other, t)
@@ -72,8 +71,7 @@ class Launch:
         return tensor_of(None, self.tmem[at].data, t.offset, t.layout, t.coord, t._guard, t.memory)
 
     def shared_as(self, other: Launch, t: Tensor) -> Tensor:
-        """The tensor of this block's shared memory that lies where another block has one. RangeError before
-        it is there."""
+        """The tensor of this block's shared memory that lies where another's does. RangeError before it is there."""
         at = next(k for k, x in enumerate(other.shared) if x.data is t.data)
         self._require(at < len(self.shared) and self.shared[at].data.dtype == t.data.dtype, "shared memory")
         return tensor_of(None, self.shared[at].data, t.offset, t.layout, t.coord, t._guard, t.memory)

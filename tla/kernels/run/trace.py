@@ -207,8 +207,7 @@ class Trace:
         self.bodies[-1].append(statement)
 
     def copy(self, line: Line, given: tuple[Any, ...], predicate: object) -> None:
-        """copy, or copy_if: the instruction is asked, but for a predicate of symbols, which each of its
-        accesses has alone."""
+        """copy, or copy_if: the instruction is asked, but for a predicate of symbols, which each access has alone."""
         *tiled, source, target = given
         where = "copy" if predicate is None else "copy_if"
         source, target = as_tensor(where, source), as_tensor(where, target)
@@ -380,8 +379,7 @@ def traced(
 
 
 def _called(call: Callable[..., None], function: Callable[..., None], trace: Trace) -> None:
-    """Call a kernel's function with a Trace. What Python asks of a symbol, or of an element, is refused with the
-    kernel's line."""
+    """Call a kernel's function with a Trace. What Python asks of symbols or elements is refused with the line."""
     fix = (
         "write copy_if by elem_less or `for _ in when(k < n)` for a condition, `for k in loop(n)` for a loop; or give "
         "the size as a number"

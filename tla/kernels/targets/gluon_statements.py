@@ -91,8 +91,7 @@ class Writer(Tiles):
             filled = None
 
     def _order(self, s: Order) -> None:
-        """A statement that orders asynchronous instructions; a wait for a warpgroup gives the registers that
-        it adds to."""
+        """A statement that orders asynchronous instructions; a wait for warpgroups gives what they add to."""
         if s.word == "warpgroup_wait":
             if s.pending:
                 fix = "write warpgroup_wait[0](), or use target 'cuda'"

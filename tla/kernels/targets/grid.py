@@ -100,8 +100,7 @@ def _is_asked_for(p: Program) -> bool:
 
 
 def _launch(parts: Parts, writer: Writer, kind: str, runtime: Runtime) -> Callable[[list[str], list[str]], list[str]]:
-    """The lines of the host's function that launches the kernel: it refuses sizes that break a condition, and needs no
-    block for none."""
+    """The lines of the host's launch: it refuses sizes that break a condition, and does nothing for no block."""
     p, name, api = parts.program, parts.name, runtime.name
     grid = writer.values(p.grid)
 
@@ -160,8 +159,7 @@ def _started(
 
 
 def _encoders(writer: Writer, name: str) -> list[str]:
-    """The host's functions that make tensor maps, each by the driver's function that it is given; sizes are of
-    64 bits there."""
+    """The host's functions that make tensor maps, each by the driver's function given; sizes are of 64 bits."""
     lines = []
     for k, (_argument, made) in enumerate(writer.maps):
         sizes = "".join(f", cuuint64_t {n}" for n in _sizes(made))

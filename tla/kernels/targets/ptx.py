@@ -84,8 +84,7 @@ _STORE = "cp.async.bulk.tensor.{rank}d.global.shared::cta.bulk_group [%1, {{{at}
 
 
 class Ptx(Instructions):
-    """NVIDIA's instructions. functions: those of the text that are called, by name; fenced: whether tensor
-    memory is used."""
+    """NVIDIA's instructions. functions: those of the text that are called, by name; fenced: of tensor memory."""
 
     def __init__(self, *, fenced: bool) -> None:
         super().__init__()
@@ -158,8 +157,7 @@ class Ptx(Instructions):
         return self._called("cluster_sync", [line for word in _OF_CLUSTERS for line in self._part(word)])
 
     def _part(self, word: str) -> list[str]:
-        """The lines of one half of cluster_sync, with what orders tensor memory: before threads arrive, and behind a
-        wait."""
+        """The lines of a half of cluster_sync, with the order of tensor memory: before arrival, and behind a wait."""
         arrives, line = word == "cluster_arrive", f'asm volatile("{_ORDERS[word]};" ::: "memory");'
         return [*self._fences(tcgen05.BEFORE), line] if arrives else [line, *self._fences(tcgen05.AFTER)]
 
@@ -206,8 +204,7 @@ class Ptx(Instructions):
         return ["if (tid == 0) {", *(f"    {line}" for line in calls), "}"], True
 
     def _fence(self, x: Registers) -> list[str]:
-        """The lines by which a compiler sees that registers change: it moves nothing that touches them over what orders
-        their products."""
+        """The lines by which a compiler sees registers change: it moves nothing of them over their products' order."""
         constraint, kind = self._constraint(x.kind)
         name = f"fence_operand_{constraint}"
         self.functions[name] = [f'{DEVICE} {name}({kind} &x) {{ asm volatile("" : "+{constraint}"(x) :: "memory"); }}']
@@ -244,8 +241,7 @@ class Ptx(Instructions):
     def _of_warpgroups(
         self, atom: MMAAtom, operands: list[dict[str, Registers]], tiles: list[dict[str, Tile]]
     ) -> list[str]:
-        """Products of warpgroups, which add to registers: a descriptor for each operand in shared memory,
-        and steps from it."""
+        """Products of warpgroups, which add to registers: descriptors of operands in shared memory, steps from them."""
         told = _told(atom, [str(getattr(atom, f"major_{x}")) for x in tiles[0]])
         name = "_".join([atom.instruction.replace(".", "_"), *told]).replace("-", "minus_")
         made, described = descriptors(self.functions, tiles)
@@ -310,8 +306,7 @@ class Ptx(Instructions):
 
 
 def _told(atom: MMAAtom, majors: list[str]) -> list[str]:
-    """The numbers behind wgmma's operands: of floats the signs of A and B, of 16 bits 1 for each tile
-    that is MN-major."""
+    """The numbers behind wgmma's operands: the signs of A and B, of 16 bits 1 for each tile that is MN-major."""
     signs = ["-1" if negated else "1" for negated in (atom.arithmetic.negate_A, atom.arithmetic.negate_B)]
     of_floats = not numpy_type(atom.val_D).startswith("int")
     return [*(signs if of_floats else []), *(str(int(x == "MN")) for x in majors if atom.val_A.bits == 16)]

@@ -16,8 +16,7 @@ SHARED = "(unsigned int)__cvta_generic_to_shared({})"
 def descriptors(
     functions: dict[str, list[str]], tiles: list[dict[str, Tile]]
 ) -> tuple[list[str], list[dict[str, str]]]:
-    """The lines that make a descriptor of each operand in shared memory, and those of each product: a descriptor, and a
-    step from it."""
+    """The lines that make a descriptor of each operand in shared memory, and those of products, by steps from it."""
     starts: dict[tuple[str, str, int], str] = {}
     operands = []
     for read in tiles:

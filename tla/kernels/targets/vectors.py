@@ -77,8 +77,7 @@ class Form:
         ]
 
     def _steps(self) -> Iterator[str]:
-        """The steps along K: a loop, where each operand goes on by the same distance from step to step; else
-        one after the other."""
+        """The steps along K: a loop where each operand goes on by one distance; else one after the other."""
         strides = [_stride(self._starts[x], count) for x, count in (("A", self.m), ("B", self.n))]
         if None in strides or self.k == 1:
             for step in range(self.k):

@@ -180,8 +180,7 @@ class Names:
 
 
 class Values:
-    """Texts of expressions of one statement, as they are to be written. lines computes those that have
-    symbols, each once."""
+    """Texts of a statement's expressions, as they are to be written. lines computes those of symbols, each once."""
 
     def __init__(self, names: Names, wanted: Sequence[Any], written: Sequence[Any]) -> None:
         self.names: dict[Any, str] = {}

@@ -39,8 +39,7 @@ from .names import Names, Values
 
 
 def several(names: Names, s: Statement) -> Iterator[tuple[list[str], bool]] | None:
-    """The lines of an instruction of several threads or of vectors, and whether they are of each thread; None of
-    another statement."""
+    """The lines of an instruction of several threads or vectors, and whether of each thread; None of others."""
     if isinstance(s, Copy) and int(size(s.atom.thr_id)) > 1:
         return _cells(names, s) if is_of_tensor_memory(s.atom) else _matrices(names, s)
     if isinstance(s, Product) and is_of_tensor_memory(s.step.mma.atom):
@@ -219,8 +218,7 @@ def _sums(names: Names, s: Product) -> Iterator[tuple[list[str], bool]]:
 
 
 def asynchronous_registers(names: Names, word: str, loaded: Sequence[Tensor]) -> list[Registers]:
-    """The registers of instructions that a word waits for: those that products of warpgroups add to, or those that are
-    being loaded."""
+    """The registers of what a word waits for: products of warpgroups add to them, or they are being loaded."""
     if word.startswith("fence_view_async_tmem"):
         tensors = [*loaded]
     else:
@@ -233,8 +231,7 @@ def asynchronous_registers(names: Names, word: str, loaded: Sequence[Tensor]) ->
 
 
 def loaded_before(body: Sequence[Statement]) -> dict[int, list[Tensor]]:
-    """The registers that loads of tensor memory may still write at each wait for them: of a statement's place in
-    Python's memory."""
+    """The registers that loads of tensor memory may still write at each wait for them, by the statement's id."""
     found: dict[int, dict[int, Tensor]] = {}
 
     def through(statements: Sequence[Statement], held: dict[int, Tensor]) -> dict[int, Tensor]:

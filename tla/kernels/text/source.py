@@ -152,8 +152,7 @@ class Form(NamedTuple):
 
 
 def _required(program: Program, name: str, writer: Writer) -> tuple[tuple[Condition, ...], list[str], list[str]]:
-    """The conditions that sizes are to meet, the sizes that they are about, and the function of the text that tells
-    whether they do."""
+    """The conditions of sizes, the sizes that they are about, and the text's function that tells if they hold."""
     sizes = sizes_of(program)
     if not sizes:
         return (), [], []

@@ -215,8 +215,7 @@ class Writer(Names):
         return [f"{self.place(s.target.tensor, str(b))} = {self._others.format(name, a, mask)};" for a, b in pairs]
 
     def _each(self, accesses: Sequence[Access], write: Callable[..., str]) -> list[str]:
-        """A line for each element of tensors of one size, those of arguments where they are valid; one
-        element stands for all."""
+        """A line for each element of tensors of one size, those of arguments where valid; one stands for all."""
         starts = [Offsets(x.tensor) for x in accesses]
         count = max(len(start.parts) for start in starts)
         each = [*zip(accesses, starts)]
@@ -289,8 +288,7 @@ class Writer(Names):
 
 
 def _used(counters: Sequence[Counter], body: Sequence[Block]) -> list[Counter]:
-    """The counters of a loop that its body names, and those that these go on by: a wait that a target does not have
-    names none."""
+    """The counters of a loop that its body names, and those these go on by: a wait that is not written has none."""
     words = {*WORD.findall("\n".join(line for block in body for line in block.lines))}
     named = {str(c.symbol) for c in counters} & words
     named |= {str(c.of) for c in counters if str(c.symbol) in named}
@@ -347,8 +345,7 @@ def _both(left: Iterable[list[tuple[Any, Any]]]) -> list[Any]:
 
 
 def _filled_before(s: Fill, after: Statement | None) -> Copy | None:
-    """The predicated copy behind a fill that writes the same elements, one at a time: both are one statement
-    of the text."""
+    """The predicated copy behind a fill of the same elements, one at a time: both are one statement of the text."""
     if not is_filled_before(s, after) or not isinstance(after, Copy):
         return None
     return after if max(after.atom.reads.bits, after.atom.writes.bits) <= 8 * s.target.tensor.dtype.itemsize else None

@@ -320,8 +320,7 @@ def atomic_add(source: Any, target: Any) -> None:
 
 
 def _threads_touch(where: str, *tensors: Any) -> Launch | Trace:
-    """The block that runs, whose threads touch elements themselves. LeafTypeError for those of tensor memory, and
-    for what is no tensor."""
+    """The block that runs, whose threads touch elements. LeafTypeError for tensor memory, and for no tensor."""
     now = running(f"{where}()")
     _require_tensors(where, *tensors)
     if any(memory_of(t) == "TMEM" for t in tensors):
@@ -494,8 +493,7 @@ def _copied(step: CopyStep) -> None:
 
 
 def _moved_cells(now: Launch, step: CopyStep) -> None:
-    """A load of tensor memory: each warp has the data paths that it may reach, and each lane those values
-    that it gets."""
+    """A load of tensor memory: each warp has the data paths that it may reach, each lane the values that it gets."""
     import numpy as np
 
     places, lanes = places_of(step.source), int(size(step.atom.thr_id))

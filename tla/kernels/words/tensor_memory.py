@@ -86,8 +86,7 @@ class Allocator1Sm:
         return made
 
     def release_allocation_lock(self) -> None:
-        """Let the next block of the multiprocessor allocate; this one does not again. Raises RangeError
-        outside a kernel."""
+        """Let the next block of the multiprocessor allocate, this one no more. Raises RangeError outside a kernel."""
         now = running("release_allocation_lock()")
         now.released = True
         if isinstance(now, Trace):
