@@ -41,12 +41,7 @@ class ClusterRaces(Races):
         self._is_needed = True
 
     def load_from(
-        self,
-        other: ClusterRaces,
-        line: Line,
-        barrier: Mbarrier,
-        target: Access,
-        waiter: ClusterRaces,
+        self, other: ClusterRaces, line: Line, barrier: Mbarrier, target: Access, waiter: ClusterRaces
     ) -> None:
         """Note a load by TMA of another block to this one's memory, whose bytes an mbarrier of the waiter counts."""
         phase = other._used(line, barrier)[1] if waiter is other else waiter._met(other, line, barrier)[1]
@@ -65,14 +60,7 @@ class ClusterRaces(Races):
         phase.going.add(self.told(line))
 
     def umma_from(
-        self,
-        other: ClusterRaces,
-        line: Line,
-        product: int,
-        reads: list[Access],
-        adds: Access,
-        *,
-        accumulates: bool,
+        self, other: ClusterRaces, line: Line, product: int, reads: list[Access], adds: Access, *, accumulates: bool
     ) -> None:
         """Note a product of two SMs, of a number in the block that began it, which reads and adds to memory here."""
         number, touched = self._number(line), []

@@ -27,10 +27,7 @@ _MISSING = {
     ),
     "tmem": ("no fence_view_async_tmem_load for it between", "fence_view_async_tmem_load()"),
     "phase": ("it may still wait for the phase before", "arrive_barrier(empty[k]) and wait_barrier(empty[k], phase)"),
-    "arrival": (
-        "it may not have arrived for the phase before",
-        "wait_barrier(empty[k], phase) between two arrivals",
-    ),
+    "arrival": ("it may not have arrived for the phase before", "wait_barrier(empty[k], phase) between two arrivals"),
     "cluster": ("no cluster_sync between", "cluster_sync()"),
     "flag": ("no SetFlag and WaitFlag between", "SetFlag and WaitFlag of an event of the two pipes"),
     "pipe": ("no PipeBarrier between", "PipeBarrier of the pipe"),

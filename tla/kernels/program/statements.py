@@ -285,10 +285,7 @@ class Program:
         grid = " by ".join(map(str, self.grid))
         together = f", in clusters of {' by '.join(map(str, self.cluster))}" if self.cluster else ""
         return "\n".join(
-            [
-                f"{self.name}: {grid} blocks of {self.threads} threads{together}",
-                *_lines(self.body, self.namer()),
-            ]
+            [f"{self.name}: {grid} blocks of {self.threads} threads{together}", *_lines(self.body, self.namer())]
         )
 
     def statements(self) -> Iterator[Statement]:

@@ -90,11 +90,7 @@ class Lanes(Instructions):
         return lines, False
 
     def _sums_of_pairs(
-        self,
-        atom: MMAAtom,
-        tiles: list[dict[str, Tile]],
-        cells: list[Cells],
-        accumulates: str,
+        self, atom: MMAAtom, tiles: list[dict[str, Tile]], cells: list[Cells], accumulates: str
     ) -> list[str]:
         """The lines of products of two blocks of a cluster: each has its part of the operands and sums at one place."""
         m, n, k = map(int, leaves(atom.shape_mnk))

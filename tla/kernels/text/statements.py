@@ -20,10 +20,7 @@ from ...core.leaf_arithmetic import add, mul
 from ...core.questions import divides
 from ...symbolic.symint import poly_of
 from ..program.elements import Scalar, calls_functions, written
-from ..program.instructions import (
-    Instructions,
-    matrix_extents,
-)
+from ..program.instructions import Instructions, matrix_extents
 from ..program.offsets import Offsets
 from ..program.statements import (
     Access,
