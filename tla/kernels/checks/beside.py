@@ -107,13 +107,8 @@ class Beside:
                 for who, number, place in marks.each(t, places):
                     known = {"umma": self.has_ended, "load": self.has_come}.get(what, lambda n, _to: n <= knows)
                     if not known(number, other):
-                        return Clash(
-                            what if what in ("umma", "load") else "cluster",
-                            who,
-                            number,
-                            place,
-                            what in ("written", "load"),
-                        )
+                        kind = what if what in ("umma", "load") else "cluster"
+                        return Clash(kind, who, number, place, what in ("written", "load"))
         return None
 
     def arrive(self, number: int) -> None:

@@ -110,9 +110,7 @@ class ClusterRaces(Races):
         """End the cluster: what other blocks do to this one's memory has ended, and it knows that."""
         lines = [pair for phase in self._phases.values() for told in (phase.going, phase.over) for pair in told.lines]
         under_way = [number for number, *_rest in (*self._loads, *self._products)]
-        for line, rank in (
-            *lines,
-            *((self._lines[n], self.beside.ends.get(n, (self.beside.rank, 0))[0]) for n in under_way),
-        ):
+        still = ((self._lines[n], self.beside.ends.get(n, (self.beside.rank, 0))[0]) for n in under_way)
+        for line, rank in (*lines, *still):
             if rank != self.beside.rank:
                 self._add(Race("end", "memory", 0, None, False, line, None, True, line, rank))

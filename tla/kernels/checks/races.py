@@ -109,9 +109,8 @@ class Races:
         """End loads of tensor memory: each thread has read its own then; others know of it by a barrier behind."""
         self._under_way["tmem"].clear()
         for number, source, _target in self._loaded:
-            self._ask(
-                self._threads, source.tensor, accessed(source, self.threads), self._number(self._lines[number]), False
-            )
+            touched, read = accessed(source, self.threads), self._number(self._lines[number])
+            self._ask(self._threads, source.tensor, touched, read, False)
         self._loaded.clear()
 
     def _end_groups(self, what: str, pending: int) -> None:
@@ -206,9 +205,8 @@ class Races:
         self._is_needed = self._is_needed or clocks.unknown(phase.waited, without=True) is not None
         unknown = clocks.unknown(phase.waited)
         if unknown is not None:
-            self._add(
-                Race("phase", "mbarriers", int(barrier.at), unknown, False, self._lines[phase.waited], 0, True, line)
-            )
+            waited = self._lines[phase.waited]
+            self._add(Race("phase", "mbarriers", int(barrier.at), unknown, False, waited, 0, True, line))
 
     def load(self, line: Line, barrier: Mbarrier, source: Access, target: Access) -> None:
         """Note a load by TMA: until the phase of its mbarrier has been waited for nobody may touch what it writes."""
@@ -479,9 +477,8 @@ class Races:
             held[places] = True
         elif line not in self.findings.unwritten and not held[places].all():
             i = int(np.argmin(held[places]))
-            self.findings.unwritten[line] = Unwritten(
-                line, _number_of(t, places[i]), named(int(threads[i])), name_of(t)
-            )
+            place, who = _number_of(t, places[i]), named(int(threads[i]))
+            self.findings.unwritten[line] = Unwritten(line, place, who, name_of(t))
 
     def _ask_read(self, t: Tensor, places: Any, who: Any, number: int) -> None:
         """Add the race of a write with what is still being read from shared memory."""
@@ -492,19 +489,8 @@ class Races:
         """Add the race of an instruction that does not see what threads wrote to shared memory."""
         if (found := self._unseen.first(t, places)) is not None:
             i, writer, at = found
-            self._add(
-                Race(
-                    "proxy",
-                    name_of(t),
-                    _number_of(t, places[i]),
-                    writer,
-                    True,
-                    self._lines[at],
-                    who,
-                    who is not None,
-                    line,
-                )
-            )
+            place, wrote = _number_of(t, places[i]), self._lines[at]
+            self._add(Race("proxy", name_of(t), place, writer, True, wrote, who, who is not None, line))
 
     def _ask_loaded(self, t: Tensor, places: Any, who: Any, number: int, written: bool) -> None:
         """Add the race of an access with what is still being written to shared memory."""
@@ -516,16 +502,10 @@ class Races:
         found = self._under_way[what].first(t, places)
         if found is not None:
             i, holder, at = found
-            writes, before = (
-                what in ("copy", "load", "accumulator"),
-                holder if what in ("copy", "load", "tmem") else None,
-            )
-            place, after = _number_of(t, places[i]), named(int(who[i]))
-            self._add(
-                Race(
-                    what, name_of(t), place, named(before), writes, self._lines[at], after, written, self._lines[number]
-                )
-            )
+            before = named(holder) if what in ("copy", "load", "tmem") else None
+            place, after, line = _number_of(t, places[i]), named(int(who[i])), self._lines[number]
+            writes = what in ("copy", "load", "accumulator")
+            self._add(Race(what, name_of(t), place, before, writes, self._lines[at], after, written, line))
 
     def _add(self, race: Race) -> None:
         if not any((race.line, race.at, race.who) == (r.line, r.at, r.who) for r in self.findings.races):

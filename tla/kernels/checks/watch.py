@@ -158,9 +158,8 @@ class Watch:
                 return None
             groups = row.groups(width, len(starts))[1]
             left = tuple(g for group in groups if (g := tuple(lane for lane in group if lane in taking)))
-            given = [
-                starts[min(taking)] if x < 0 else x for x in starts
-            ]  # a lane that takes no part asks for nothing more
+            first = starts[min(taking)]
+            given = [first if x < 0 else x for x in starts]  # a lane that takes no part asks for nothing more
             self._costs[key] = cost_of(given, width, row, left)
         return self._costs[key]
 
@@ -175,12 +174,10 @@ class Watch:
     @property
     def used(self) -> tuple[Used, ...]:
         """The resources that a block takes, beside what the architecture has."""
-        held, line = self._most.registers
-        return (
-            Used(None, "bytes of shared memory", self._most.shared, self._limits.shared),
-            Used(line, "registers of a thread for its fragments, an estimate", held, self._limits.registers),
-            Used(self._most.columns[1], "columns of tensor memory", self._most.columns[0], COLUMNS),
-        )
+        (held, line), (columns, reserved), limits = self._most.registers, self._most.columns, self._limits
+        shared = Used(None, "bytes of shared memory", self._most.shared, limits.shared)
+        own = Used(line, "registers of a thread for its fragments, an estimate", held, limits.registers)
+        return shared, own, Used(reserved, "columns of tensor memory", columns, COLUMNS)
 
     @property
     def idle(self) -> tuple[Line, ...]:

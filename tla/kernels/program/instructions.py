@@ -200,10 +200,8 @@ class Instructions:
 
 
 def _missing(what: str) -> LeafTypeError:
-    known = (
-        "ldmatrix, stmatrix, mma.sync, wgmma, tcgen05, cp.async, TMA in CUDA, AMD's products in HIP, both and a CPU's "
-        "vectors in C"
-    )
+    of_cuda = "ldmatrix, stmatrix, mma.sync, wgmma, tcgen05, cp.async, TMA"
+    known = f"{of_cuda} in CUDA, AMD's products in HIP, both and a CPU's vectors in C"
     fix = "copy by UniversalCopy, multiply by UniversalFMA, or use run"
     return LeafTypeError(f"{what} in this target's text", known, fix)
 
@@ -223,13 +221,8 @@ def _is_written(atom: CopyAtom | MMAAtom | None) -> bool:
     if isinstance(atom, CopyAtom):
         known = {atom.reads.memory, atom.writes.memory} == {"smem", "registers"} and atom.cells is None
     else:
-        of_registers = all(atom.memory(x) == "registers" for x in "ABCD")
-        known = (
-            atom.val_SF is None
-            and atom.sparsity is None
-            and atom.blocks == 1
-            and (of_registers or is_asynchronous(atom))
-        )
+        is_dense = atom.val_SF is None and atom.sparsity is None and atom.blocks == 1
+        known = is_dense and (all(atom.memory(x) == "registers" for x in "ABCD") or is_asynchronous(atom))
     return known and bool(atom.instruction)
 
 
@@ -301,9 +294,7 @@ def products(extents: dict[str, tuple[int, int]], places: dict[str, list[Any]]) 
         for j in range(n):
             for i in range(m):
                 at = {"A": i + m * step, "B": j + n * step, "D": i + m * j, "C": i + m * j}
-                values = {
-                    x: len(places[x]) // (extents["C" if x == "D" else x][0] * extents["C" if x == "D" else x][1])
-                    for x in at
-                }
+                of = {x: extents["C" if x == "D" else x] for x in at}
+                values = {x: len(places[x]) // (of[x][0] * of[x][1]) for x in at}
                 found = {x: places[x][at[x] * values[x] : (at[x] + 1) * values[x]] for x in at}
                 yield found if not step else found | {"C": found["D"]}

@@ -34,32 +34,16 @@ class Limits(NamedTuple):
 
 
 #: NVIDIA's architecture -> KiB of shared memory that a block may ask for.
-_SHARED = {
-    70: 96,
-    72: 96,
-    75: 64,
-    80: 163,
-    86: 99,
-    87: 163,
-    88: 99,
-    89: 99,
-    90: 227,
-    100: 227,
-    101: 227,
-    103: 227,
-    110: 227,
-    120: 99,
-    121: 99,
-}
+_SHARED = {75: 64} | dict.fromkeys((70, 72), 96) | dict.fromkeys((86, 88, 89, 120, 121), 99)
+_SHARED |= dict.fromkeys((80, 87), 163) | dict.fromkeys((90, 100, 101, 103, 110), 227)
 #: AMD's -> KiB of LDS, and registers of a lane: of CDNA both kinds, VGPRs and AGPRs.
 _AMD = {"gfx90a": (64, 512), "gfx942": (64, 512), "gfx950": (160, 512)}
 #: A target's name -> its architectures' names.
 ARCHITECTURES = {"cuda": re.compile(r"sm_\d{2,3}[af]?"), "hip": re.compile(r"gfx[0-9a-f]{3,4}")}
 ARCHITECTURES["gluon"] = ARCHITECTURES["cuda"]
-#: Those with tcgen05; those whose tcgen05.mma has kind::i8; those with the instructions of sm_103 alone.
+#: Those with tcgen05, and those whose tcgen05.mma has kind::i8.
 _TENSOR_MEMORY = {f"sm_{x}{ending}" for x in (100, 101, 103, 110) for ending in "af"}
 _TENSOR_MEMORY_OF_BYTES = {"sm_100a", "sm_101a", "sm_110a"}
-_TENSOR_MEMORY_OF_103 = {"sm_103a"}
 #: Of each thread of NVIDIA's, and of a multiprocessor, which are given out by eights.
 _MOST, _REGISTERS, _UNIT = 255, 65536, 8
 
@@ -115,9 +99,8 @@ def require_runs(atom: CopyAtom | MMAAtom, arch: str | None) -> None:
 def _require_tensor_memory(atom: CopyAtom | MMAAtom, arch: str) -> None:
     """Require an architecture with tcgen05: sm_100a, sm_100f or a newer one; for some kinds one alone."""
     first, of_bytes = atom.arch.removeprefix("sm"), isinstance(atom, MMAAtom) and atom.kind == "i8"
-    if arch not in (
-        _TENSOR_MEMORY_OF_103 if first == "103" else _TENSOR_MEMORY_OF_BYTES if of_bytes else _TENSOR_MEMORY
-    ):
+    those = _TENSOR_MEMORY_OF_BYTES if of_bytes else _TENSOR_MEMORY
+    if arch not in ({"sm_103a"} if first == "103" else those):
         expected = f"sm_{first}a{'' if first == '103' or of_bytes else f' or sm_{first}f'}"
         raise RangeError(f"{atom.name} on {arch}", expected, f"write arch='sm_{first}a'")
 

@@ -217,22 +217,8 @@ class Either:
     otherwise: tuple[Statement, ...]
 
 
-Statement = (
-    Copy
-    | Fill
-    | Axpby
-    | Transform
-    | Shuffle
-    | Atomic
-    | Product
-    | Barrier
-    | Order
-    | Load
-    | Signal
-    | Reserve
-    | Loop
-    | Either
-)
+_OfElements = Copy | Fill | Axpby | Transform | Shuffle | Atomic | Product | Load
+Statement = _OfElements | Barrier | Order | Signal | Reserve | Loop | Either
 
 
 @dataclass(frozen=True)
@@ -284,9 +270,8 @@ class Program:
     def __str__(self) -> str:
         grid = " by ".join(map(str, self.grid))
         together = f", in clusters of {' by '.join(map(str, self.cluster))}" if self.cluster else ""
-        return "\n".join(
-            [f"{self.name}: {grid} blocks of {self.threads} threads{together}", *_lines(self.body, self.namer())]
-        )
+        first = f"{self.name}: {grid} blocks of {self.threads} threads{together}"
+        return "\n".join([first, *_lines(self.body, self.namer())])
 
     def statements(self) -> Iterator[Statement]:
         """Its statements, those in loops behind their loop."""
@@ -352,19 +337,14 @@ def _more(s: Statement, name_of: Callable[[Tensor], str]) -> str:
     if isinstance(s, Transform):
         return f" by {s.value}"
     if isinstance(s, Product) and s.accumulates is not True:
-        return (
-            f" adding where {' and '.join(f'{c} < {n}' for c, n in s.accumulates)}"
-            if s.accumulates
-            else " without adding"
-        )
+        where = " and ".join(f"{c} < {n}" for c, n in s.accumulates or ())
+        return f" adding where {where}" if where else " without adding"
     if isinstance(s, Reserve) and s.allocation is not None:
         return f" {s.allocation.columns} columns"
     if isinstance(s, (Load, Signal)) and s.barriers is not None:
         blocks = "" if s.mask is None else f", of blocks {s.mask}"
-        return (
-            f"{' for' * isinstance(s, Load)} "
-            f"{name_of(s.barriers)}[{s.at}]{f', {s.number}' if isinstance(s, Signal) else ''}{blocks}"
-        )
+        number = f", {s.number}" if isinstance(s, Signal) else ""
+        return f"{' for' * isinstance(s, Load)} {name_of(s.barriers)}[{s.at}]{number}{blocks}"
     return ""
 
 

@@ -62,10 +62,8 @@ def _why_not_inside(program: Program, verb: str, access: Access, where: Within |
             if not all(_inside(c, n, admitted) for c, n in zip(at, extents)):
                 place, shape = (f"({','.join(map(str, x))})" for x in (at, extents))
                 what = f"{verb} {name} at {place}, which is not proved to be inside of {shape}"
-                fix = (
-                    "copy_if by elem_less(identity tensor cut the same way, shape), or give sizes facts: dim('M', "
-                    "multiple_of=128)"
-                )
+                guard = "copy_if by elem_less(identity tensor cut the same way, shape)"
+                fix = f"{guard}, or give sizes facts: dim('M', multiple_of=128)"
                 return RangeError(what, "an element, for all sizes", fix)
         return None
     allocated = program.allocation_of(access.tensor)
@@ -88,9 +86,8 @@ def _why_not_allocated(program: Program, verb: str, t: Tensor, columns: int) -> 
     steps = [((int(n) - 1), int(d)) for n, d in zip(leaves(t.layout.shape), leaves(t.layout.stride))]
     path, column = wrap(poly_of(t.offset)) // _PATH, wrap(poly_of(t.offset)) % _PATH
     last = add(path, sum(n * (d // _PATH) for n, d in steps)), add(column, sum(n * (d % _PATH) for n, d in steps))
-    if all(
-        _always_inside(x, most, program) for pair in ((path, column), last) for x, most in zip(pair, (LANES, columns))
-    ):
+    sides = (*zip((path, column), (LANES, columns)), *zip(last, (LANES, columns)))
+    if all(_always_inside(x, most, program) for x, most in sides):
         return None
     what = f"{verb} data path {shown(last[0])}, column {shown(last[1])} of tensor memory"
     fix = "allocate more columns, or cut the tensor otherwise"

@@ -73,9 +73,8 @@ def _of_argument(name: str, program: Program) -> None:
     """Require an argument nobody writes, or of one thread each element, or added to by atomics. Raises Unknown."""
     import numpy as np
 
-    found = [
-        (s, verb, x) for s in program.statements() for verb, x in accesses(s) if program.argument_of(x.tensor) == name
-    ]
+    accessed = ((s, verb, x) for s in program.statements() for verb, x in accesses(s))
+    found = [(s, verb, x) for s, verb, x in accessed if program.argument_of(x.tensor) == name]
     written = [s for s, verb, _x in found if verb == "writes"]
     if not written or (len(written) == len(found) and all(isinstance(s, Atomic) for s in written)):
         return

@@ -144,9 +144,8 @@ def aligned(where: str, tensors: Sequence[Tensor]) -> tuple[Any, list[Any]]:
     found = []
     for t in tensors:
         places = places_of(t)
-        found.append(
-            [np.broadcast_to(x, places.shape).reshape(len(places), -1, order="F") for x in (places, valid_of(t))]
-        )
+        both = (np.broadcast_to(x, places.shape) for x in (places, valid_of(t)))
+        found.append([x.reshape(len(places), -1, order="F") for x in both])
     require_as_many(where, tensors, [p.shape[1] for p, _valid in found])
     shape = (max(len(p) for p, _valid in found), max(p.shape[1] for p, _valid in found))
     valid = functools.reduce(np.logical_and, (np.broadcast_to(v, shape) for _places, v in found))
@@ -157,12 +156,8 @@ def _computed(where: str, t: Tensor, places: Any) -> Any:
     """Elements in the type that functions compute in: float32 for smaller floats. Any where they are not valid."""
     import numpy as np
 
-    found = t.data[np.minimum(places, t.data.size - 1)]
-    return (
-        found
-        if found.dtype.itemsize >= np.dtype(np.float32).itemsize
-        else converted(where, found, np.dtype(np.float32))
-    )
+    found, least = t.data[np.minimum(places, t.data.size - 1)], np.dtype(np.float32)
+    return found if found.dtype.itemsize >= least.itemsize else converted(where, found, least)
 
 
 def _of_elements(where: str, f: Callable[..., Any], given: list[Any]) -> Any:

@@ -375,9 +375,8 @@ def _require_freed(launch: Launch | Trace) -> None:
     for held in launch.tmem:
         if not held.freed:
             fix = "write barrier(), and allocator.free(columns), at the end"
-            error = RangeError(
-                f"the block ends with {held.columns} columns of tensor memory", "columns that are free again", fix
-            )
+            what = f"the block ends with {held.columns} columns of tensor memory"
+            error = RangeError(what, "columns that are free again", fix)
             if isinstance(launch, Trace) or launch.watch is None:
                 raise error
             launch.watch.refuse(held.line, error)

@@ -363,34 +363,20 @@ def traced(
         _called(call, function, second)
     held = [x.data for x in passed if isinstance(x, Tensor)]
     body = tuple(_placed(s, p, held) for s, p in zip(first.bodies[0], second.bodies[0], strict=True))
-    return Program(
-        function.__name__,
-        arguments,
-        extents,
-        threads,
-        first.blocks,
-        first.thread,
-        tuple(first.shared),
-        tuple(first.tmem),
-        body,
-        tuple(conditions),
-        cluster=cluster,
-    )
+    name, symbols, memory = function.__name__, (first.blocks, first.thread), (tuple(first.shared), tuple(first.tmem))
+    return Program(name, arguments, extents, threads, *symbols, *memory, body, tuple(conditions), cluster=cluster)
 
 
 def _called(call: Callable[..., None], function: Callable[..., None], trace: Trace) -> None:
     """Call a kernel's function with a Trace. What Python asks of symbols or elements is refused with the line."""
-    fix = (
-        "write copy_if by elem_less or `for _ in when(k < n)` for a condition, `for k in loop(n)` for a loop; or give "
-        "the size as a number"
-    )
+    conditional = "write copy_if by elem_less or `for _ in when(k < n)` for a condition"
+    fix = f"{conditional}, `for k in loop(n)` for a loop; or give the size as a number"
     try:
         call(function, trace.arguments, trace)
     except Unproven as error:
         what = f"{line_of(function, error)}: {error.reason.what}"
-        raise Unproven(
-            what, f"{error.reason.expected}; a kernel that is traced has no values of symbols", fix
-        ) from None
+        expected = f"{error.reason.expected}; a kernel that is traced has no values of symbols"
+        raise Unproven(what, expected, fix) from None
     except IndexError as error:  # arguments have no elements
         what = f"{line_of(function, error)}: the value of an element"
         raise LeafTypeError(what, "tensors: a kernel that is traced has no values of elements", fix) from None

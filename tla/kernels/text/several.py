@@ -89,18 +89,12 @@ def _boxes(names: Names, s: Load) -> Iterator[tuple[list[str], bool]]:
         offsets = [add(t.offset, t.layout(i)) for t in (inside.tensor, outside.tensor)]
         return Element(offsets[0], offsets[1], [*zip(where, extents)])
 
-    tile = MovedTile(
-        names.map_of(argument, tma.map),
-        [*zip(starts, ([values.of(x) for x in c] for c in at))],
-        None if s.barriers is None else names.place(s.barriers, values.of(s.at)),
-        (names.buffer(inside.tensor), argument),
-        names.number(0, names.element_type(inside.tensor)),
-        int(size(inside.tensor.shape)),
-        element,
-        s.mask,
-        mask_of(s, values),
-        tma.operation in OF_PAIRS,
-    )
+    made, boxes = names.map_of(argument, tma.map), [*zip(starts, ([values.of(x) for x in c] for c in at))]
+    barrier = None if s.barriers is None else names.place(s.barriers, values.of(s.at))
+    arrays = (names.buffer(inside.tensor), argument)
+    zero, count = names.number(0, names.element_type(inside.tensor)), int(size(inside.tensor.shape))
+    masks = (s.mask, mask_of(s, values))
+    tile = MovedTile(made, boxes, barrier, arrays, zero, count, element, *masks, tma.operation in OF_PAIRS)
     lines, threads = names.instructions(s).move(tile)
     yield ([*values.lines, *lines] if threads else lines), threads
 
@@ -117,9 +111,9 @@ def mask_of(s: Load | Signal, values: Values) -> str:
 
 def _matrices(names: Names, s: Copy) -> Iterator[tuple[list[str], bool]]:
     """Loads and stores of matrices: of each instruction the address of the thread's row, and its registers."""
-    memory, registers = (
-        (s.target.tensor, s.source.tensor) if stores_rows(s.atom) else (s.source.tensor, s.target.tensor)
-    )
+    memory, registers = s.source.tensor, s.target.tensor
+    if stores_rows(s.atom):
+        memory, registers = registers, memory
     name, kind, held = names.buffer(registers), names.element_type(registers), names.held(s, registers)
     count, width = (int(size(layout[1])) for layout in lanes_and_rows(s.atom))
     places = Offsets(memory)
@@ -136,23 +130,20 @@ def _products(names: Names, s: Product) -> Iterator[tuple[list[str], bool]]:
     t = {name: s.operands[name].tensor for name in "DABC"}
     extents = {name: matrix_extents(t[name], s.step.one_value) for name in "ABC"}
     tiles = {name: require_tiles("gemm", atom, name, t[name]) for name in "AB" if atom.memory(name) == "smem"}
-    held = {
-        name: [*range(int(size(tiles[name].steps)))] if name in tiles else names.held(s, x) for name, x in t.items()
-    }
+    held = {name: names.held(s, x) for name, x in t.items() if name not in tiles}
+    held |= {name: [*range(int(size(x.steps)))] for name, x in tiles.items()}
     named = {name: (names.buffer(x), names.element_type(x)) for name, x in t.items()}
     values = names.values([x.start for x in tiles.values()])
 
     def tile(name: str, part: int) -> Tile:
         found = tiles[name]
-        return Tile(
-            *named[name], values.of(found.start), found.descriptor.bits, int(found.steps(part)), tile_of(t[name], part)
-        )
+        start, step = values.of(found.start), int(found.steps(part))
+        return Tile(*named[name], start, found.descriptor.bits, step, tile_of(t[name], part))
 
     found, read = [], []
     for at in products(extents, held):
-        of = {
-            x: "D" if at[x] is at["D"] else x for x in at
-        }  # what an instruction adds to is what the one before has written
+        # what an instruction adds to is what the one before has written
+        of = {x: "D" if at[x] is at["D"] else x for x in at}
         found.append({x: Registers(*named[of[x]], tuple(at[x])) for x in at if x not in tiles})
         read.append({x: tile(x, at[x][0]) for x in tiles})
     for lines, threads in names.instructions(s).product(atom, found, read):
@@ -196,21 +187,13 @@ def _sums(names: Names, s: Product) -> Iterator[tuple[list[str], bool]]:
 
     def tile(name: str, part: int) -> Tile:
         found, t = tiles[name], one[name]
-        start = values.of(found.start) if instructions.has_addresses else ""
-        return Tile(
-            names.buffer(t),
-            names.element_type(t),
-            start,
-            found.descriptor.bits,
-            int(found.steps(part)),
-            tile_of(t, part),
-        )
+        start, step = values.of(found.start) if instructions.has_addresses else "", int(found.steps(part))
+        return Tile(names.buffer(t), names.element_type(t), start, found.descriptor.bits, step, tile_of(t, part))
 
     order = [(i, j, step) for step in range(k) for j in range(n) for i in range(m)]
     read = [{"A": tile("A", i + m * step), "B": tile("B", j + n * step)} for i, j, step in order]
-    cells = [
-        _cells_of(names, values if instructions.has_addresses else None, parts[i + m * j]) for i, j, _step in order
-    ]
+    addresses = values if instructions.has_addresses else None
+    cells = [_cells_of(names, addresses, parts[i + m * j]) for i, j, _step in order]
     chosen = [f"const int accumulates = {values.comparisons(asked)};"] if asked else []
     lines, threads = instructions.sums(atom, read, cells, "accumulates" if asked else str(int(s.accumulates is True)))
     lines = [*values.lines, *chosen, *lines]
@@ -222,10 +205,8 @@ def asynchronous_registers(names: Names, word: str, loaded: Sequence[Tensor]) ->
     if word.startswith("fence_view_async_tmem"):
         tensors = [*loaded]
     else:
-        products = (
-            s for s in names.program.statements() if isinstance(s, Product) and is_asynchronous(s.step.mma.atom)
-        )
-        tensors = [s.operands["D"].tensor for s in products]
+        products = (s for s in names.program.statements() if isinstance(s, Product))
+        tensors = [s.operands["D"].tensor for s in products if is_asynchronous(s.step.mma.atom)]
     found = {id(t.data): Registers(names.buffer(t), names.element_type(t), tuple(range(len(t.data)))) for t in tensors}
     return [*found.values()]
 

@@ -227,11 +227,8 @@ def owners(line: Line, tile: Tile, what: str) -> LinearLayout:
     import numpy as np
 
     threads, values = tile.at[0].shape
-    for n, kind in (
-        (values, "elements of a thread"),
-        (threads, "threads"),
-        *((n, f"of the extents {tile.shape}") for n in tile.shape),
-    ):
+    extents = ((n, f"of the extents {tile.shape}") for n in tile.shape)
+    for n, kind in ((values, "elements of a thread"), (threads, "threads"), *extents):
         if not bits.is_power_of_two(n):
             fix = "take tiles, and parts of threads, whose extents are powers of two, or another target"
             raise refused(line, f"{what}: {n} {kind}", "a power of two", fix)

@@ -78,11 +78,11 @@ def _needed(body: Sequence[Statement], loop: Loop | None, program: Program) -> t
                 return ()
             if not is_less(most, n):
                 asked[poly_of(most), poly_of(n)] = most, n
-    return tuple(
-        (c, n)
-        for c, n in asked.values()
-        if not any(c is not x and n is m and at_most(c, x) is True for x, m in asked.values())
-    )
+
+    def is_implied(c: Any, n: Any) -> bool:
+        return any(c is not x and n is m and at_most(c, x) is True for x, m in asked.values())
+
+    return tuple((c, n) for c, n in asked.values() if not is_implied(c, n))
 
 
 def _inside(body: Sequence[Statement]) -> tuple[Statement, ...]:

@@ -324,10 +324,8 @@ def _threads_touch(where: str, *tensors: Any) -> Launch | Trace:
     now = running(f"{where}()")
     _require_tensors(where, *tensors)
     if any(memory_of(t) == "TMEM" for t in tensors):
-        fix = (
-            "load it: copy(load, load[thread()].partition_S(t), registers) by make_tmem_copy; or write "
-            "mma.with_(False) for zeros"
-        )
+        load = "copy(load, load[thread()].partition_S(t), registers) by make_tmem_copy"
+        fix = f"load it: {load}; or write mma.with_(False) for zeros"
         raise LeafTypeError(f"{where} of a tensor in tensor memory", "one that threads read and write", fix)
     return now
 
@@ -446,10 +444,8 @@ def _multiplied(step: MmaStep) -> None:
     if not is_asynchronous(atom):
         _note([Access(t) for _name, t in read], [Access(step.operands["D"])])
     elif now.watch is not None:
-        together = int(size(atom.thr_id))
-        now.watch.product(
-            line(), [Access(t, together=together) for name, t in read if name in "AB"], [step.operands["D"]]
-        )
+        tiles = [Access(t, together=int(size(atom.thr_id))) for name, t in read if name in "AB"]
+        now.watch.product(line(), tiles, [step.operands["D"]])
 
 
 def _added_up(now: Launch, step: MmaStep) -> None:

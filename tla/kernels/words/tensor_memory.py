@@ -169,10 +169,8 @@ def tmem(element: object, layout: Layout, allocation: Allocation, column: int = 
         what = f"tmem at column {shown(column)}"
         raise LeafTypeError(what, "a number", "slice the tensor for one that symbols choose")
     data = allocation.buffer(dtype, filled=isinstance(now, Launch))
-    start = Int[int(column)]()
-    made = tensor_of(
-        None, data, start, layout, [Int[0]()] * len(product_each(layout.shape)), whole(layout.shape), Memory("TMEM")
-    )
+    start, first = Int[int(column)](), [Int[0]()] * len(product_each(layout.shape))
+    made = tensor_of(None, data, start, layout, first, whole(layout.shape), Memory("TMEM"))
     places = places_of(made)
     for offset in places.max(), places.min(), (places % (1 << PATH_BITS)).max():
         require_columns(allocation, int(offset), f"tmem of {layout}")
