@@ -30,9 +30,8 @@ def require_target(target: str, arch: str | None) -> None:
     if target not in TARGETS:
         what = f"the target {shown(target)} of a kernel"
         raise LeafTypeError(what, f"one of {', '.join(TARGETS)}", "write k.source('cuda', ...)")
-    if arch is not None and not (
-        isinstance(arch, str) and (known := ARCHITECTURES.get(target)) and known.fullmatch(arch)
-    ):
+    known = ARCHITECTURES.get(target)
+    if arch is not None and not (isinstance(arch, str) and known and known.fullmatch(arch)):
         what = f"arch={shown(arch)} of {target}"
         raise LeafTypeError(what, "an architecture of the target, or None", "write k.source('cuda', ..., arch='sm_80')")
 

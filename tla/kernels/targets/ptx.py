@@ -68,15 +68,9 @@ _MAP = [
 ]
 #: A copy of a box between shared memory, of address %0, and the tensor of the map %1; of a load %2 is the mbarrier, and
 #: to several blocks %3 their mask. The number of the first coordinate.
-_LOAD = (
-    "cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {{{at}}}], [%2];",
-    3,
-)
-_MULTICAST = (
-    "cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, "
-    "{{{at}}}], [%2], %3;",
-    4,
-)
+_COPY = "cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes"
+_LOAD = _COPY + " [%0], [%1, {{{at}}}], [%2];", 3
+_MULTICAST = _COPY + ".multicast::cluster [%0], [%1, {{{at}}}], [%2], %3;", 4
 #: The bits of an address of shared memory, as all blocks of a cluster see it, that stay for that of the first block of
 #: a pair. Source: CUTLASS include/cute/arch/copy_sm100_tma.hpp, `Sm100MmaPeerBitMask`.
 _FIRST_OF_PAIR = "0xfeffffffu"
@@ -183,11 +177,8 @@ class Ptx(Instructions):
         at, (form, first) = [f"c{i}" for i in range(rank)], _MULTICAST if tile.mask else _STORE if stores else _LOAD
         barrier_at = SHARED.format("barrier")
         if tile.of_pairs:
-            name, form, barrier_at = (
-                f"{name}_2sm",
-                form.replace("d.shared", "d.cta_group::2.shared"),
-                f"{barrier_at} & {_FIRST_OF_PAIR}",
-            )
+            name, form = f"{name}_2sm", form.replace("d.shared", "d.cta_group::2.shared")
+            barrier_at = f"{barrier_at} & {_FIRST_OF_PAIR}"
         asm = form.format(rank=rank, at=", ".join(f"%{first + i}" for i in range(rank)))
         operands = [f'"r"({SHARED.format("shared")})', '"l"(&map)', *([] if stores else [f'"r"({barrier_at})'])]
         operands += [*(['"h"(mask)'] if tile.mask else []), *(f'"r"({c})' for c in at)]
@@ -212,10 +203,8 @@ class Ptx(Instructions):
         return [f"{name}({word});" for word in words]
 
     def matrices(self, atom: CopyAtom, rows: list[str], held: list[Registers]) -> Iterator[tuple[list[str], bool]]:
-        name, way, side = (
-            atom.instruction.replace(".", "_"),
-            *(("", atom.reads) if stores_rows(atom) else ("=", atom.writes)),
-        )
+        name = atom.instruction.replace(".", "_")
+        way, side = ("", atom.reads) if stores_rows(atom) else ("=", atom.writes)
         lines = []
         for row, own in zip(rows, held):
             words = self._words(own, side.bits)
@@ -256,11 +245,9 @@ class Ptx(Instructions):
                     words += (held := self._words(given[x], atom.register_bits))
                     forms.append(("+" if x == "D" else "", *self._constraint(given[x].kind), len(held)))
             calls.append(f"{name}({', '.join(words)});")
-            self._function(
-                name,
-                f"{{ .reg .pred p; setp.eq.u32 p, 0, 0; {atom.instruction} {{}}, p{''.join(f', {x}' for x in told)}; }}",
-                forms,
-            )
+            rest = "".join(f", {x}" for x in told)
+            asm = f"{{ .reg .pred p; setp.eq.u32 p, 0, 0; {atom.instruction} {{}}, p{rest}; }}"
+            self._function(name, asm, forms)
         return [*made, *calls]
 
     @staticmethod

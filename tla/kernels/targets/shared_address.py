@@ -25,9 +25,9 @@ def descriptors(
             start = starts.setdefault((tile.name, tile.start, tile.descriptor), f"descriptor_{len(starts)}")
             found[x] = f"{start} + {tile.step}" if tile.step else start
         operands.append(found)
+    given = "const void *start, unsigned long long bits"
     functions["matrix_descriptor"] = [
-        "static __device__ __forceinline__ unsigned long long matrix_descriptor(const void *start, unsigned long long "
-        "bits) {",
+        f"static __device__ __forceinline__ unsigned long long matrix_descriptor({given}) {{",
         f"    return bits | (({SHARED.format('start')} & 0x3ffff) >> 4);",
         "}",
     ]

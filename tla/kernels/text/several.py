@@ -89,12 +89,12 @@ def _boxes(names: Names, s: Load) -> Iterator[tuple[list[str], bool]]:
         offsets = [add(t.offset, t.layout(i)) for t in (inside.tensor, outside.tensor)]
         return Element(offsets[0], offsets[1], [*zip(where, extents)])
 
-    made, boxes = names.map_of(argument, tma.map), [*zip(starts, ([values.of(x) for x in c] for c in at))]
+    made, moved = names.map_of(argument, tma.map), [*zip(starts, ([values.of(x) for x in c] for c in at))]
     barrier = None if s.barriers is None else names.place(s.barriers, values.of(s.at))
     arrays = (names.buffer(inside.tensor), argument)
     zero, count = names.number(0, names.element_type(inside.tensor)), int(size(inside.tensor.shape))
     masks = (s.mask, mask_of(s, values))
-    tile = MovedTile(made, boxes, barrier, arrays, zero, count, element, *masks, tma.operation in OF_PAIRS)
+    tile = MovedTile(made, moved, barrier, arrays, zero, count, element, *masks, tma.operation in OF_PAIRS)
     lines, threads = names.instructions(s).move(tile)
     yield ([*values.lines, *lines] if threads else lines), threads
 
@@ -192,8 +192,8 @@ def _sums(names: Names, s: Product) -> Iterator[tuple[list[str], bool]]:
 
     order = [(i, j, step) for step in range(k) for j in range(n) for i in range(m)]
     read = [{"A": tile("A", i + m * step), "B": tile("B", j + n * step)} for i, j, step in order]
-    addresses = values if instructions.has_addresses else None
-    cells = [_cells_of(names, addresses, parts[i + m * j]) for i, j, _step in order]
+    addressed = values if instructions.has_addresses else None
+    cells = [_cells_of(names, addressed, parts[i + m * j]) for i, j, _step in order]
     chosen = [f"const int accumulates = {values.comparisons(asked)};"] if asked else []
     lines, threads = instructions.sums(atom, read, cells, "accumulates" if asked else str(int(s.accumulates is True)))
     lines = [*values.lines, *chosen, *lines]
