@@ -256,8 +256,7 @@ def _report(
 
 
 def _counted(programs: Iterable[tuple[str, Program]]) -> tuple[Counted, ...]:
-    """The accesses of global memory by the programs of cores with their names, those of a part together: how many
-    sectors they touch, and how many so many bytes need."""
+    """The accesses of global memory by named programs of cores: the sectors of each part, and how many it needs."""
     found: dict[tuple[str, bool], Counted] = {}
     for core, program in programs:
         for event in events(program):

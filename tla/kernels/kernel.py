@@ -74,13 +74,8 @@ class Kernel:
         registers: int | None = None,
         cluster: tuple[int, ...] = (),
     ) -> None:
-        self.function, self.threads, self.grid, self.registers, self.cluster = (
-            function,
-            threads,
-            grid,
-            registers,
-            cluster,
-        )
+        self.function, self.threads, self.grid = function, threads, grid
+        self.registers, self.cluster = registers, cluster
         self.__name__, self.__doc__, self.__module__ = function.__name__, function.__doc__, function.__module__
 
     def __repr__(self) -> str:
@@ -211,11 +206,9 @@ class Kernel:
         program = self.program(*arguments)
         report = self._checked(program, arch, counting=False)
         self._require(report)
-        looked = (
-            ", and no threads to race"
-            if report.proved
-            else f"; races were looked for at {report.at}, and none was found"
-        )
+        looked = f"; races were looked for at {report.at}, and none was found"
+        if report.proved:
+            looked = ", and no threads to race"
         checked = f"Accesses are proved to be inside of their tensors for all sizes{looked}."
         return source_of(program, target, name, parameters, checked)
 
@@ -230,17 +223,9 @@ class Kernel:
     def _watched(self, arguments: tuple[Any, ...], arch: str | None, *, counting: bool) -> Report:
         watch = Watch(self.threads, arch, counting=counting)
         blocks = self._launch(arguments, watch)
-        races, refused = tuple(watch.findings.races), tuple(watch.refused.values())
-        return Report(
-            races,
-            refused,
-            watch.counted,
-            watch.used,
-            watch.idle,
-            (*watch.findings.unwritten.values(),),
-            blocks,
-            self.threads,
-        )
+        races, unwritten = tuple(watch.findings.races), tuple(watch.findings.unwritten.values())
+        rows = (races, tuple(watch.refused.values()), watch.counted, watch.used, watch.idle, unwritten)
+        return Report(*rows, blocks, self.threads)
 
     def _require(self, report: Report) -> None:
         """RangeError for the first thing that a report refuses."""
@@ -262,9 +247,8 @@ class Kernel:
             signature.bind(*arguments)
         except TypeError as error:
             what = f"{len(arguments)} arguments of {self.__name__}({', '.join(names)})"
-            raise RankError(
-                what, str(error), "give a tensor, an array, a size or a scalar for each parameter"
-            ) from None
+            fix = "give a tensor, an array, a size or a scalar for each parameter"
+            raise RankError(what, str(error), fix) from None
         return names
 
     def _launch(self, arguments: tuple[Any, ...], watch: Watch | None) -> int:
@@ -274,9 +258,8 @@ class Kernel:
         grid = _extents(self.grid(*tensors) if callable(self.grid) else self.grid)
         require_whole_clusters(grid, self.cluster)
         for places in clusters_of(grid, self.cluster):
-            launches = [
-                Launch(at, self.threads, self._watch_of(watch, at, grid, rank)) for rank, at in enumerate(places)
-            ]
+            watches = (self._watch_of(watch, at, grid, rank) for rank, at in enumerate(places))
+            launches = [Launch(at, self.threads, own) for at, own in zip(places, watches)]
             run_together(launches, self.cluster, functools.partial(self._run_block, tensors))
         return math.prod(grid)
 
@@ -322,26 +305,23 @@ def kernel(
 
     Source: CUDA's launch; its `__maxnreg__`.
     """
-    if registers is not None and (
-        not is_int(registers) or known(registers) is None or not 1 <= int(registers) <= MOST_REGISTERS
-    ):
+    if registers is not None and not _is_from_1_to(MOST_REGISTERS, registers):
         what = f"kernel(registers={shown(registers)})"
-        raise RangeError(
-            what,
-            f"1 to {MOST_REGISTERS} registers of a thread",
-            "leave it out, or write @kernel(threads=128, registers=96)",
-        )
-    if not is_int(threads) or known(threads) is None or not 1 <= int(threads) <= MOST_THREADS:
-        raise RangeError(
-            f"kernel(threads={shown(threads)})", f"1 to {MOST_THREADS} threads of a block", "write @kernel(threads=128)"
-        )
+        fix = "leave it out, or write @kernel(threads=128, registers=96)"
+        raise RangeError(what, f"1 to {MOST_REGISTERS} registers of a thread", fix)
+    if not _is_from_1_to(MOST_THREADS, threads):
+        what = f"kernel(threads={shown(threads)})"
+        raise RangeError(what, f"1 to {MOST_THREADS} threads of a block", "write @kernel(threads=128)")
     blocks = cluster_of(cluster)
     return lambda function: Kernel(function, int(threads), grid, None if registers is None else int(registers), blocks)
 
 
+def _is_from_1_to(most: int, n: Any) -> bool:
+    return is_int(n) and known(n) is not None and 1 <= int(n) <= most
+
+
 def _extents(grid: Any) -> tuple[int, ...]:
-    """The extents of a grid as integers. Raises LeafTypeError for what is none, RangeError for more
-    than three modes."""
+    """The extents of a grid as integers. Raises LeafTypeError for what is none, RangeError for more than three."""
     modes = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
     if not all(is_int(n) and known(n) is not None for n in modes):
         raise LeafTypeError(f"a grid of {shown(grid)}", "the number of blocks along each mode", "write grid=(4, 2)")

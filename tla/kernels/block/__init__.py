@@ -1,2 +1,1 @@
-"""The state of a block that runs: lines of its source, tensor memory, mbarriers, turns, and who
-touches which element."""
+"""The state of a block that runs: lines of its source, tensor memory, mbarriers, turns, who touches which element."""

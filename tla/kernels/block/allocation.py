@@ -68,9 +68,8 @@ def require_allocated(held: Sequence[Allocation], *tensors: Tensor) -> None:
         found = next((x for x in held if x.data is not None and x.data is t.data), None)
         if found is None:
             fix = "write tmem(np.float32, mma.make_fragment_C(part).layout, allocated)"
-            raise LeafTypeError(
-                "a tensor in tensor memory that nobody has allocated", "columns of Allocator1Sm().allocate(512)", fix
-            )
+            what = "a tensor in tensor memory that nobody has allocated"
+            raise LeafTypeError(what, "columns of Allocator1Sm().allocate(512)", fix)
         if found.freed:
             raise RangeError("tensor memory that is free again", "columns that are allocated", "free them at the end")
 
@@ -90,9 +89,8 @@ def require_columns(allocation: Allocation, offset: int, what: str) -> None:
     path, column = divmod(offset, _PATH)
     if not (0 <= path < LANES and column < allocation.columns):
         place = f"data path {path}, column {column}"
-        raise RangeError(
-            f"{what} at {place}", f"{LANES} data paths of {allocation.columns} columns", "allocate more columns"
-        )
+        fix = "allocate more columns"
+        raise RangeError(f"{what} at {place}", f"{LANES} data paths of {allocation.columns} columns", fix)
 
 
 def place_of(address: Any) -> Any:

@@ -60,9 +60,8 @@ class Mbarrier(NamedTuple):
         of.pending[at] -= count
         if of.pending[at] < 0 or of.bytes[at] > MOST_BYTES:
             what = f"mbarrier {at}: {count} arrivals where {of.pending[at] + count} are left, {of.bytes[at]} bytes"
-            raise RangeError(
-                what, f"{of.arrivals} arrivals of a phase, and {MOST_BYTES} bytes", "make mbarriers of as many arrivals"
-            )
+            fix = "make mbarriers of as many arrivals"
+            raise RangeError(what, f"{of.arrivals} arrivals of a phase, and {MOST_BYTES} bytes", fix)
         self._end()
 
     def receive(self, nbytes: int) -> None:
@@ -83,12 +82,8 @@ class Mbarrier(NamedTuple):
         """Wait for the end of the phase of a parity. Raises RangeError where nothing before ends it."""
         of, at = self.of, int(self.at)
         if not self.has_ended(parity):
-            what = (
-                f"mbarrier {at}: a wait for phase {of.ended[at]}, which misses {of.pending[at]} arrivals and "
-                f"{of.bytes[at]} bytes"
-            )
-            fix = (
-                "state before it what arrives, of the bytes that are loaded: tma_transaction_bytes; and wait for "
-                "phase(k, stages)"
-            )
+            misses = f"{of.pending[at]} arrivals and {of.bytes[at]} bytes"
+            what = f"mbarrier {at}: a wait for phase {of.ended[at]}, which misses {misses}"
+            states = "state before it what arrives, of the bytes that are loaded: tma_transaction_bytes"
+            fix = f"{states}; and wait for phase(k, stages)"
             raise RangeError(what, "a phase that ends", fix)

@@ -65,8 +65,7 @@ class Marks:
         self._held.clear()
 
     def first(self, t: Tensor, places: Any) -> tuple[int, int, int] | None:
-        """The index of the first element that is marked, who holds it, and the number of the statement; None where
-        there is none."""
+        """The index of the first marked element, who holds it, the statement's number; None where none is marked."""
         if key_of(t) not in self._held:
             return None
         _t, holder, at = self._held[key_of(t)]
@@ -94,8 +93,7 @@ def count_of(t: Tensor) -> int:
 
 
 def places_and_chosen(access: Access, threads: int) -> tuple[Any, Any]:
-    """The places in the buffer, and whether each is accessed: arrays of (thread, modes). What no thread has
-    alone all access."""
+    """The places in the buffer, and which are accessed: of (thread, modes). What no thread has alone, all access."""
     import numpy as np
 
     places = places_of(access.tensor)

@@ -107,13 +107,8 @@ class Beside:
                 for who, number, place in marks.each(t, places):
                     known = {"umma": self.has_ended, "load": self.has_come}.get(what, lambda n, _to: n <= knows)
                     if not known(number, other):
-                        return Clash(
-                            what if what in ("umma", "load") else "cluster",
-                            who,
-                            number,
-                            place,
-                            what in ("written", "load"),
-                        )
+                        kind = what if what in ("umma", "load") else "cluster"
+                        return Clash(kind, who, number, place, what in ("written", "load"))
         return None
 
     def arrive(self, number: int) -> None:
@@ -137,8 +132,7 @@ class Beside:
         _later(self.seen, told.seen)
 
     def told(self, line: Line, come_to: int, product: int | None = None) -> Told:
-        """The knowledge that a statement gives to other blocks: where all threads are, and the last
-        product that ends."""
+        """The knowledge that a statement gives to other blocks: where all threads are, the last product that ends."""
         products = {} if product is None else {self.rank: product}
         return Told(products, {**self.seen, self.rank: come_to}, [(line, self.rank)])
 

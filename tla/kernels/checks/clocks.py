@@ -50,8 +50,7 @@ class Clocks:
             np.maximum(table, told, out=table)
 
     def wait(self, number: int, *, needed: bool) -> None:
-        """Let every thread know, by a barrier, that all have come to a statement. needed: whether the barrier before
-        this one was."""
+        """Let all know, by a barrier, that all have come to a statement. needed: whether the barrier before was."""
         import numpy as np
 
         if needed:
@@ -80,8 +79,7 @@ class Clocks:
         return int(min([number, *self._known[0, 1:].tolist()]))
 
     def know(self, before: Any, at: Any, who: Any) -> Any:
-        """Whether `who` know that the statements `at` of the threads `before` have ended; of SEVERAL all do,
-        or of all."""
+        """Whether `who` know that statements `at` of the threads `before` have ended; of SEVERAL all do, or of all."""
         import numpy as np
 
         n = len(self._known)

@@ -41,12 +41,7 @@ class ClusterRaces(Races):
         self._is_needed = True
 
     def load_from(
-        self,
-        other: ClusterRaces,
-        line: Line,
-        barrier: Mbarrier,
-        target: Access,
-        waiter: ClusterRaces,
+        self, other: ClusterRaces, line: Line, barrier: Mbarrier, target: Access, waiter: ClusterRaces
     ) -> None:
         """Note a load by TMA of another block to this one's memory, whose bytes an mbarrier of the waiter counts."""
         phase = other._used(line, barrier)[1] if waiter is other else waiter._met(other, line, barrier)[1]
@@ -65,14 +60,7 @@ class ClusterRaces(Races):
         phase.going.add(self.told(line))
 
     def umma_from(
-        self,
-        other: ClusterRaces,
-        line: Line,
-        product: int,
-        reads: list[Access],
-        adds: Access,
-        *,
-        accumulates: bool,
+        self, other: ClusterRaces, line: Line, product: int, reads: list[Access], adds: Access, *, accumulates: bool
     ) -> None:
         """Note a product of two SMs, of a number in the block that began it, which reads and adds to memory here."""
         number, touched = self._number(line), []
@@ -122,9 +110,7 @@ class ClusterRaces(Races):
         """End the cluster: what other blocks do to this one's memory has ended, and it knows that."""
         lines = [pair for phase in self._phases.values() for told in (phase.going, phase.over) for pair in told.lines]
         under_way = [number for number, *_rest in (*self._loads, *self._products)]
-        for line, rank in (
-            *lines,
-            *((self._lines[n], self.beside.ends.get(n, (self.beside.rank, 0))[0]) for n in under_way),
-        ):
+        still = ((self._lines[n], self.beside.ends.get(n, (self.beside.rank, 0))[0]) for n in under_way)
+        for line, rank in (*lines, *still):
             if rank != self.beside.rank:
                 self._add(Race("end", "memory", 0, None, False, line, None, True, line, rank))

@@ -75,9 +75,8 @@ class Level:
         return found is not None and found[1].clash(places, who, None, does) is not None
 
     def of(self, t: Tensor) -> Touched:
-        return self.touched.setdefault(key_of(t), (t, Touched(count_of(t))))[
-            1
-        ]  # the tensor keeps its buffer where it is
+        held = self.touched.setdefault(key_of(t), (t, Touched(count_of(t))))  # the tensor keeps its buffer where it is
+        return held[1]
 
 
 @dataclass

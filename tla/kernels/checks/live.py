@@ -58,8 +58,7 @@ class LiveRegisters:
             until[places] = now
 
     def _end(self, t: Tensor, since: Any, until: Any, places: Any) -> None:
-        """End the ranges of elements that are not read any more before they are written; one that nobody reads is of
-        its statement."""
+        """End the ranges of elements not read before their next write; one that nobody reads is of its statement."""
         import numpy as np
 
         places = np.unique(places)

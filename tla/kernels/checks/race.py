@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ...gpu.instructions.tmem import PATH_BITS
 from ..block.lines import Line
 
+_UMMA = "no umma_arrive and wait_barrier for it between", "umma_arrive(done[k]) and wait_barrier(done[k], phase)"
 #: Who touches an element wrongly -> what is missing between, and what to write there.
 _MISSING = {
     "thread": ("no barrier between", "barrier()"),
@@ -20,17 +21,11 @@ _MISSING = {
     "proxy": ("no fence_view_async_shared between", "fence_view_async_shared() and barrier()"),
     "store": ("no tma_store_wait for it between", "tma_store_arrive() and tma_store_wait[n]()"),
     "load": ("no wait_barrier for it between", "wait_barrier(full[k], phase)"),
-    "umma": ("no umma_arrive and wait_barrier for it between", "umma_arrive(done[k]) and wait_barrier(done[k], phase)"),
-    "accumulator": (
-        "no umma_arrive and wait_barrier for it between",
-        "umma_arrive(done[k]) and wait_barrier(done[k], phase)",
-    ),
+    "umma": _UMMA,
+    "accumulator": _UMMA,
     "tmem": ("no fence_view_async_tmem_load for it between", "fence_view_async_tmem_load()"),
     "phase": ("it may still wait for the phase before", "arrive_barrier(empty[k]) and wait_barrier(empty[k], phase)"),
-    "arrival": (
-        "it may not have arrived for the phase before",
-        "wait_barrier(empty[k], phase) between two arrivals",
-    ),
+    "arrival": ("it may not have arrived for the phase before", "wait_barrier(empty[k], phase) between two arrivals"),
     "cluster": ("no cluster_sync between", "cluster_sync()"),
     "flag": ("no SetFlag and WaitFlag between", "SetFlag and WaitFlag of an event of the two pipes"),
     "pipe": ("no PipeBarrier between", "PipeBarrier of the pipe"),
@@ -83,20 +78,17 @@ class Race(NamedTuple):
         return _MISSING[self.who][1]
 
     def __str__(self) -> str:
+        missing = _MISSING[self.who][0]
         if self.who == "store" and self.after is None:
-            return (
-                f"{self.at}: the block ends while a store by TMA reads element {self.element} of {self.memory}: "
-                f"{_MISSING[self.who][0]}"
-            )
+            reads = f"a store by TMA reads element {self.element} of {self.memory}"
+            return f"{self.at}: the block ends while {reads}: {missing}"
         if self.who == "end":
-            return (
-                f"{self.at}: {self._other} touches {self.memory} of this one, or an mbarrier: {_MISSING[self.who][0]}"
-            )
+            return f"{self.at}: {self._other} touches {self.memory} of this one, or an mbarrier: {missing}"
         first = {"copy": "an asynchronous copy of ", "load": "a load by ", "tmem": "a load by "}.get(self.who, "")
         first += self._does(self.before, self.written)
         if self.before is None and self.who in ("thread", "block"):
             first = f"several {self.who}s {'add to' if self.written else 'read'}"
-        then, missing = self._does(self.after, self.writes), _MISSING[self.who][0]
+        then = self._does(self.after, self.writes)
         if self.block is not None:
             then = f"{self._other} {'writes' if self.writes else 'uses'}"
         if self.who == "phase" and self.before is None:

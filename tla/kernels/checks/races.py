@@ -106,13 +106,11 @@ class Races:
             self._groups[_GROUPS[word]].append([])
 
     def _end_loads(self) -> None:
-        """End loads of tensor memory: each thread has then read what its own read; others know of it by a barrier
-        behind this."""
+        """End loads of tensor memory: each thread has read its own then; others know of it by a barrier behind."""
         self._under_way["tmem"].clear()
         for number, source, _target in self._loaded:
-            self._ask(
-                self._threads, source.tensor, accessed(source, self.threads), self._number(self._lines[number]), False
-            )
+            touched, read = accessed(source, self.threads), self._number(self._lines[number])
+            self._ask(self._threads, source.tensor, touched, read, False)
         self._loaded.clear()
 
     def _end_groups(self, what: str, pending: int) -> None:
@@ -156,8 +154,7 @@ class Races:
         self._mark("copy", access, number)
 
     def product(self, line: Line, reads: list[Access], adds: list[Tensor]) -> None:
-        """Note an asynchronous product: until it is waited for nobody may write what it reads, nor touch the registers
-        that it adds to."""
+        """Note an asynchronous product: until its wait nobody may write what it reads, or touch what it adds to."""
         number = self._number(line)
         for t in (*adds, *(x.tensor for x in reads if memory_of(x.tensor) == "registers")):
             before = self._since_arrive.get(key_of(t))
@@ -188,8 +185,7 @@ class Races:
             self._phases[key_of(made.held), at] = Phase()
 
     def arrive(self, line: Line, barrier: Mbarrier, *, alone: bool) -> None:
-        """Note that the first thread, or every one, arrives at an mbarrier: who waits for it knows of what
-        they have done."""
+        """Note that the first thread, or each, arrives at an mbarrier: who waits for it knows what they have done."""
         clocks, phase = self._used(line, barrier)
         number = len(self._lines) - 1
         told = clocks.arriving(0 if alone else None, number)
@@ -209,9 +205,8 @@ class Races:
         self._is_needed = self._is_needed or clocks.unknown(phase.waited, without=True) is not None
         unknown = clocks.unknown(phase.waited)
         if unknown is not None:
-            self._add(
-                Race("phase", "mbarriers", int(barrier.at), unknown, False, self._lines[phase.waited], 0, True, line)
-            )
+            waited = self._lines[phase.waited]
+            self._add(Race("phase", "mbarriers", int(barrier.at), unknown, False, waited, 0, True, line))
 
     def load(self, line: Line, barrier: Mbarrier, source: Access, target: Access) -> None:
         """Note a load by TMA: until the phase of its mbarrier has been waited for nobody may touch what it writes."""
@@ -269,8 +264,7 @@ class Races:
         return number
 
     def _begin_product(self, number: int, product: list[tuple[str, Tensor, Any, Any]], end: tuple[int, int]) -> None:
-        """Note that a product of tcgen05 reads, and adds to, memory of this block; end: its block, and
-        its number there."""
+        """Note that a product of tcgen05 reads, and adds to, memory of this block; end: its block, and number there."""
         self._products.append((number, product))
         self.beside.ends[number] = end
         self._mark_product(number, product)
@@ -284,15 +278,13 @@ class Races:
             self._under_way[what].put(t, places, who, number)
 
     def commit(self, line: Line, barrier: Mbarrier) -> None:
-        """Note that the products so far of tcgen05 arrive at an mbarrier when they have ended: who waits knows of them,
-        and no more."""
+        """Note that the products of tcgen05 so far arrive at an mbarrier as they end: who waits knows of them alone."""
         clocks, phase = self._used(line, barrier)
         self._ask_all_have_waited(line, barrier, clocks, phase)
         phase.products = len(self._lines) - 1
 
     def load_tmem(self, line: Line, source: Access, target: Tensor) -> None:
-        """Note a load of tensor memory: until it is waited for nobody may touch the registers, nor write
-        what it reads."""
+        """Note a load of tensor memory: until its wait nobody may touch the registers, nor write what it reads."""
         number = self._number(line)
         self._loaded.append((number, source, target))
         self._under_way["tmem"].put(source.tensor, *accessed(source, self.threads), number)
@@ -406,8 +398,7 @@ class Races:
                     self._note(access, number, written)
 
     def _note_registers(self, t: Tensor, line: Line, written: bool) -> None:
-        """Note that threads touch registers: a product that has them too must have been waited for, or sees them after
-        warpgroup_arrive."""
+        """Note that threads touch registers: products that have them must be waited for, or see warpgroup_arrive."""
         key = key_of(t)
         for number, access in (given for group in self._groups["product"] for given in group):
             held = memory_of(access.tensor) == "registers" and key_of(access.tensor) == key
@@ -486,9 +477,8 @@ class Races:
             held[places] = True
         elif line not in self.findings.unwritten and not held[places].all():
             i = int(np.argmin(held[places]))
-            self.findings.unwritten[line] = Unwritten(
-                line, _number_of(t, places[i]), named(int(threads[i])), name_of(t)
-            )
+            place, who = _number_of(t, places[i]), named(int(threads[i]))
+            self.findings.unwritten[line] = Unwritten(line, place, who, name_of(t))
 
     def _ask_read(self, t: Tensor, places: Any, who: Any, number: int) -> None:
         """Add the race of a write with what is still being read from shared memory."""
@@ -499,19 +489,8 @@ class Races:
         """Add the race of an instruction that does not see what threads wrote to shared memory."""
         if (found := self._unseen.first(t, places)) is not None:
             i, writer, at = found
-            self._add(
-                Race(
-                    "proxy",
-                    name_of(t),
-                    _number_of(t, places[i]),
-                    writer,
-                    True,
-                    self._lines[at],
-                    who,
-                    who is not None,
-                    line,
-                )
-            )
+            place, wrote = _number_of(t, places[i]), self._lines[at]
+            self._add(Race("proxy", name_of(t), place, writer, True, wrote, who, who is not None, line))
 
     def _ask_loaded(self, t: Tensor, places: Any, who: Any, number: int, written: bool) -> None:
         """Add the race of an access with what is still being written to shared memory."""
@@ -523,16 +502,10 @@ class Races:
         found = self._under_way[what].first(t, places)
         if found is not None:
             i, holder, at = found
-            writes, before = (
-                what in ("copy", "load", "accumulator"),
-                holder if what in ("copy", "load", "tmem") else None,
-            )
-            place, after = _number_of(t, places[i]), named(int(who[i]))
-            self._add(
-                Race(
-                    what, name_of(t), place, named(before), writes, self._lines[at], after, written, self._lines[number]
-                )
-            )
+            before = named(holder) if what in ("copy", "load", "tmem") else None
+            place, after, line = _number_of(t, places[i]), named(int(who[i])), self._lines[number]
+            writes = what in ("copy", "load", "accumulator")
+            self._add(Race(what, name_of(t), place, before, writes, self._lines[at], after, written, line))
 
     def _add(self, race: Race) -> None:
         if not any((race.line, race.at, race.who) == (r.line, r.at, r.who) for r in self.findings.races):

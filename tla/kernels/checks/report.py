@@ -108,10 +108,8 @@ class Used(NamedTuple):
         return self.most is None or self.used <= self.most
 
     def __str__(self) -> str:
-        return (
-            f"{self.used:,} "
-            f"{self.what}{'' if self.most is None else f', of {self.most:,}'}{'' if self.holds else ': TOO MANY'}"
-        )
+        most = "" if self.most is None else f", of {self.most:,}"
+        return f"{self.used:,} {self.what}{most}{'' if self.holds else ': TOO MANY'}"
 
 
 class Report(NamedTuple):
@@ -168,24 +166,16 @@ class Report(NamedTuple):
     def __str__(self) -> str:
         rows = [row.cells for row in self.conflicts]
         widths = [max(len(row[k]) for row in rows if k < len(row)) for k in range(max(map(len, rows), default=0))]
-        among = (
-            f"{self.blocks} blocks of {self.threads} threads" if self.threads else f"the pipes of {self.blocks} blocks"
-        )
+        blocks = f"{self.blocks} blocks"
+        among = f"{blocks} of {self.threads} threads" if self.threads else f"the pipes of {blocks}"
         for_all = self.proved and not self.sizes and not self.threads
         silent = self.races or (not self.threads and not self.blocks)  # on Ascend none, of a block of any size
         none: tuple[str, ...] = () if silent else (f"no race among {among}, for {self.at}",)
         if self.sizes or for_all:
-            none += (
-                "no race for any sizes, by proof" if self.proved else f"not proved for other sizes: {self.unproved}",
-            )
-        found = (
-            *("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows),
-            *(x for x in self.resources if x.used),
-            *(f"{line}: nobody needs this barrier" for line in self.idle),
-            *self.unwritten,
-            *self.bounds,
-            *self.races,
-            *none,
-            *self.notes,
-        )
+            unproved = f"not proved for other sizes: {self.unproved}"
+            none += ("no race for any sizes, by proof" if self.proved else unproved,)
+        table = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
+        used = (x for x in self.resources if x.used)
+        idle = (f"{line}: nobody needs this barrier" for line in self.idle)
+        found = (*table, *used, *idle, *self.unwritten, *self.bounds, *self.races, *none, *self.notes)
         return "\n".join(map(str, found))

@@ -101,8 +101,7 @@ class Watch:
         require_tma(self._arch)
 
     def product(self, line: Line, reads: list[Access], adds: list[Tensor]) -> None:
-        """Note an asynchronous product, which reads tiles of shared memory, with no conflicts to count, and
-        adds to registers."""
+        """Note an asynchronous product: of tiles of shared memory, with no conflicts to count, and of registers."""
         self.races.product(line, reads, adds)
         held = [x.tensor for x in reads if memory_of(x.tensor) == "registers"]
         for t, written in (*((x, False) for x in (*held, *adds)), *((x, True) for x in adds)):
@@ -148,8 +147,7 @@ class Watch:
                     counted[3] = max(counted[3], cost.degree)
 
     def _cost(self, held: bytes, width: int, row: Memory) -> Cost | None:
-        """The cost of an instruction of starts that _alike gives; None of one that no lane takes part in, which has a
-        start of -1."""
+        """The cost of an instruction whose starts _alike gives, -1 for a lane without; None if no lane takes part."""
         import numpy as np
 
         key = held, width, row.name
@@ -160,9 +158,8 @@ class Watch:
                 return None
             groups = row.groups(width, len(starts))[1]
             left = tuple(g for group in groups if (g := tuple(lane for lane in group if lane in taking)))
-            given = [
-                starts[min(taking)] if x < 0 else x for x in starts
-            ]  # a lane that takes no part asks for nothing more
+            first = starts[min(taking)]
+            given = [first if x < 0 else x for x in starts]  # a lane that takes no part asks for nothing more
             self._costs[key] = cost_of(given, width, row, left)
         return self._costs[key]
 
@@ -177,12 +174,10 @@ class Watch:
     @property
     def used(self) -> tuple[Used, ...]:
         """The resources that a block takes, beside what the architecture has."""
-        held, line = self._most.registers
-        return (
-            Used(None, "bytes of shared memory", self._most.shared, self._limits.shared),
-            Used(line, "registers of a thread for its fragments, an estimate", held, self._limits.registers),
-            Used(self._most.columns[1], "columns of tensor memory", self._most.columns[0], COLUMNS),
-        )
+        (held, line), (columns, reserved), limits = self._most.registers, self._most.columns, self._limits
+        shared = Used(None, "bytes of shared memory", self._most.shared, limits.shared)
+        own = Used(line, "registers of a thread for its fragments, an estimate", held, limits.registers)
+        return shared, own, Used(reserved, "columns of tensor memory", columns, COLUMNS)
 
     @property
     def idle(self) -> tuple[Line, ...]:

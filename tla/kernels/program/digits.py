@@ -65,14 +65,12 @@ def loops(lines: list[str], kind: str, threads: int, before: Sequence[str]) -> l
     """
     text = "\n".join(lines)
     units = sorted({1, threads}.union(*(map(int, found) for found in _DIGIT.findall(text))))
-    named = (
-        [(f"tid_{a}_{b}", a, b // a) for a, b in itertools.pairwise(units)] if len(units) > 2 else [("tid", 1, threads)]
-    )
+    named = [("tid", 1, threads)]
+    if len(units) > 2:
+        named = [(f"tid_{a}_{b}", a, b // a) for a, b in itertools.pairwise(units)]
     if len(named) > 1 and re.search(r"\btid\b", text):
-        lines = [
-            f"const {kind} tid = {' + '.join(name if a == 1 else f'{name} * {a}' for name, a, _n in named)};",
-            *lines,
-        ]
+        sums = " + ".join(name if a == 1 else f"{name} * {a}" for name, a, _n in named)
+        lines = [f"const {kind} tid = {sums};", *lines]
     for k, (name, _a, n) in enumerate(named):
         first = [] if k else before
         lines = [*first, f"for ({kind} {name} = 0; {name} < {n}; ++{name}) {{", *(f"    {line}" for line in lines), "}"]

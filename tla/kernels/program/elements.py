@@ -11,40 +11,22 @@ from typing import Any, NamedTuple, NoReturn
 from ...core.errors import LeafTypeError
 from ...core.int_tuple import shown
 
+#: Functions whose answer is a truth value -> their operator.
+TRUTHS = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!="}
+_OPERATORS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", **TRUTHS}
+_OF_MATH_H = ("sqrt", "exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos", "tanh", "floor", "rint")
 #: numpy's function -> its text in C, operators without brackets: {f} is f for a float, nothing for a double.
 FUNCTIONS = {
-    "add": "{0} + {1}",
-    "subtract": "{0} - {1}",
-    "multiply": "{0} * {1}",
-    "divide": "{0} / {1}",
+    **{name: f"{{0}} {sign} {{1}}" for name, sign in _OPERATORS.items()},
     "negative": "-{0}",
-    "less": "{0} < {1}",
-    "less_equal": "{0} <= {1}",
-    "greater": "{0} > {1}",
-    "greater_equal": "{0} >= {1}",
-    "equal": "{0} == {1}",
-    "not_equal": "{0} != {1}",
     "where": "{0} ? {1} : {2}",
     "maximum": "{0} >= {1} || {0} != {0} ? {0} : {1}",  # a NaN stays, as of numpy's
     "minimum": "{0} <= {1} || {0} != {0} ? {0} : {1}",
     "fmax": "fmax{f}({0}, {1})",
     "fmin": "fmin{f}({0}, {1})",
     "absolute": "fabs{f}({0})",
-    "sqrt": "sqrt{f}({0})",
-    "exp": "exp{f}({0})",
-    "exp2": "exp2{f}({0})",
-    "expm1": "expm1{f}({0})",
-    "log": "log{f}({0})",
-    "log2": "log2{f}({0})",
-    "log1p": "log1p{f}({0})",
-    "sin": "sin{f}({0})",
-    "cos": "cos{f}({0})",
-    "tanh": "tanh{f}({0})",
-    "floor": "floor{f}({0})",
-    "rint": "rint{f}({0})",
+    **{name: f"{name}{{f}}({{0}})" for name in _OF_MATH_H},
 }
-#: Functions whose answer is a truth value.
-TRUTHS = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}
 _FIX = f"write it with + - * / and comparisons, numpy.where, or numpy's {', '.join(list(FUNCTIONS)[12:])}"
 
 
@@ -64,6 +46,11 @@ class Scalar(NamedTuple):
 
     def __str__(self) -> str:
         return self.name
+
+
+def _binary(name: str) -> Any:
+    """An operator of two operands, and the one that Python calls with them the other way around."""
+    return lambda self, other: operation(name, self, other), lambda self, other: operation(name, other, self)
 
 
 class Value:
@@ -100,35 +87,14 @@ class Value:
         return operation(function.__name__, *given, *named.values())
 
     def __bool__(self) -> NoReturn:
-        raise LeafTypeError(
-            f"the truth of {self}",
-            "a function of elements without conditions of Python",
-            "write numpy.where(x < 0, 0, x)",
-        )
+        fix = "write numpy.where(x < 0, 0, x)"
+        raise LeafTypeError(f"the truth of {self}", "a function of elements without conditions of Python", fix)
 
-    def __add__(self, other: Any) -> Value:
-        return operation("add", self, other)
-
-    def __radd__(self, other: Any) -> Value:
-        return operation("add", other, self)
-
-    def __sub__(self, other: Any) -> Value:
-        return operation("subtract", self, other)
-
-    def __rsub__(self, other: Any) -> Value:
-        return operation("subtract", other, self)
-
-    def __mul__(self, other: Any) -> Value:
-        return operation("multiply", self, other)
-
-    def __rmul__(self, other: Any) -> Value:
-        return operation("multiply", other, self)
-
-    def __truediv__(self, other: Any) -> Value:
-        return operation("divide", self, other)
-
-    def __rtruediv__(self, other: Any) -> Value:
-        return operation("divide", other, self)
+    __add__, __radd__ = _binary("add")
+    __sub__, __rsub__ = _binary("subtract")
+    __mul__, __rmul__ = _binary("multiply")
+    __truediv__, __rtruediv__ = _binary("divide")
+    __lt__, __le__, __gt__, __ge__, __eq__, __ne__ = (_binary(name)[0] for name in TRUTHS)
 
     def __neg__(self) -> Value:
         return operation("negative", self)
@@ -136,40 +102,18 @@ class Value:
     def __abs__(self) -> Value:
         return operation("absolute", self)
 
-    def __lt__(self, other: Any) -> Value:
-        return operation("less", self, other)
-
-    def __le__(self, other: Any) -> Value:
-        return operation("less_equal", self, other)
-
-    def __gt__(self, other: Any) -> Value:
-        return operation("greater", self, other)
-
-    def __ge__(self, other: Any) -> Value:
-        return operation("greater_equal", self, other)
-
-    def __eq__(self, other: object) -> Any:
-        return operation("equal", self, other)
-
-    def __ne__(self, other: object) -> Any:
-        return operation("not_equal", self, other)
-
 
 def operation(name: str, *given: Any) -> Value:
     """An operation of values and numbers. Raises LeafTypeError for one that a text does not have."""
     form = FUNCTIONS.get(name)
     if form is None or f"{{{len(given)}}}" in form or f"{{{len(given) - 1}}}" not in form:
-        raise LeafTypeError(
-            f"numpy.{name} of {len(given)} operands, of elements", "a function that a kernel's text has", _FIX
-        )
+        what = f"numpy.{name} of {len(given)} operands, of elements"
+        raise LeafTypeError(what, "a function that a kernel's text has", _FIX)
     args = [_value(x) for x in given]
     for k, x in enumerate(args):
         if (x.op in TRUTHS) is not (name == "where" and k == 0):
-            raise LeafTypeError(
-                f"{name} of {x}",
-                "a comparison as where's condition, and nowhere else",
-                "write numpy.where(x < 0, 0, x)",
-            )
+            fix = "write numpy.where(x < 0, 0, x)"
+            raise LeafTypeError(f"{name} of {x}", "a comparison as where's condition, and nowhere else", fix)
     return Value(name, *args)
 
 

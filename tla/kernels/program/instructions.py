@@ -88,8 +88,7 @@ class Cells(NamedTuple):
 
 
 class Element(NamedTuple):
-    """An element of a tile that TMA moves: its offset in shared and in global memory, and pairs c < n that hold where
-    the tensor has it."""
+    """An element of a tile that TMA moves: its offsets in shared and global memory, pairs c < n that hold inside."""
 
     shared: Leaf
     outside: Leaf
@@ -154,8 +153,7 @@ class Instructions:
         raise _missing(atom.name)
 
     def order(self, word: str, pending: int, accumulators: list[Registers]) -> list[str]:
-        """A statement that orders asynchronous instructions, of those that add to registers before and behind it;
-        pending: of Order."""
+        """An order of asynchronous instructions, those that add to registers before and behind; pending: of Order."""
         raise _missing(word)
 
     def signal(self, word: str, barrier: str, count: int, number: str, mask: str) -> tuple[list[str], bool]:
@@ -183,8 +181,7 @@ class Instructions:
     def sums(
         self, atom: MMAAtom, tiles: list[dict[str, Tile]], cells: list[Cells], accumulates: str
     ) -> tuple[list[str], bool]:
-        """Products of tiles that add to tensor memory where a condition holds: lines, and whether they are
-        of each thread."""
+        """Products of tiles that add to tensor memory where a condition holds: lines, and whether of each thread."""
         raise _missing(atom.name)
 
     def matrices(self, atom: CopyAtom, rows: list[str], held: list[Registers]) -> Iterator[tuple[list[str], bool]]:
@@ -194,8 +191,7 @@ class Instructions:
     def product(
         self, atom: MMAAtom, operands: list[dict[str, Registers]], tiles: list[dict[str, Tile]]
     ) -> Iterator[tuple[list[str], bool]]:
-        """Matrix products, the operands D, A, B and C of each, in registers or tiles: lines, and whether they are of
-        each thread."""
+        """Matrix products by the operands D, A, B, C of each, registers or tiles: lines, and whether of each thread."""
         raise _missing(atom.name)
 
     def by_vectors(self, atom: MMAAtom, extents: tuple[int, int, int], parts: dict[str, Part]) -> list[str]:
@@ -204,13 +200,10 @@ class Instructions:
 
 
 def _missing(what: str) -> LeafTypeError:
-    known = (
-        "ldmatrix, stmatrix, mma.sync, wgmma, tcgen05, cp.async, TMA in CUDA, AMD's products in HIP, both and a CPU's "
-        "vectors in C"
-    )
-    return LeafTypeError(
-        f"{what} in this target's text", known, "copy by UniversalCopy, multiply by UniversalFMA, or use run"
-    )
+    of_cuda = "ldmatrix, stmatrix, mma.sync, wgmma, tcgen05, cp.async, TMA"
+    known = f"{of_cuda} in CUDA, AMD's products in HIP, both and a CPU's vectors in C"
+    fix = "copy by UniversalCopy, multiply by UniversalFMA, or use run"
+    return LeafTypeError(f"{what} in this target's text", known, fix)
 
 
 def require_written(line: Line, instructions: Instructions, atom: CopyAtom | MMAAtom | None) -> None:
@@ -220,8 +213,7 @@ def require_written(line: Line, instructions: Instructions, atom: CopyAtom | MMA
 
 
 def _is_written(atom: CopyAtom | MMAAtom | None) -> bool:
-    """Whether texts have an instruction, in some target: loads and stores of matrices, loads of tensor
-    memory, dense products."""
+    """Whether some target's text has an instruction: loads and stores of matrices or tensor memory, dense products."""
     if atom is not None and is_of_tensor_memory(atom):
         return _is_written_of_tensor_memory(atom)
     if atom is None or (isinstance(atom, CopyAtom) and atom.asynchronous):
@@ -229,13 +221,8 @@ def _is_written(atom: CopyAtom | MMAAtom | None) -> bool:
     if isinstance(atom, CopyAtom):
         known = {atom.reads.memory, atom.writes.memory} == {"smem", "registers"} and atom.cells is None
     else:
-        of_registers = all(atom.memory(x) == "registers" for x in "ABCD")
-        known = (
-            atom.val_SF is None
-            and atom.sparsity is None
-            and atom.blocks == 1
-            and (of_registers or is_asynchronous(atom))
-        )
+        is_dense = atom.val_SF is None and atom.sparsity is None and atom.blocks == 1
+        known = is_dense and (all(atom.memory(x) == "registers" for x in "ABCD") or is_asynchronous(atom))
     return known and bool(atom.instruction)
 
 
@@ -250,9 +237,8 @@ def require_load(atom: CopyAtom) -> None:
     """LeafTypeError for a copy to tensor memory: a kernel has loads of it."""
     if atom.writes.memory == "TMEM":
         known = "loads of tensor memory, as SM100_TMEM_LOAD_32dp32b32x"
-        raise LeafTypeError(
-            f"the copy {atom.name} in a kernel", known, "let products write there; tla.gpu.copy executes it"
-        )
+        what = f"the copy {atom.name} in a kernel"
+        raise LeafTypeError(what, known, "let products write there; tla.gpu.copy executes it")
 
 
 def is_of_tensor_memory(atom: CopyAtom | MMAAtom) -> bool:
@@ -273,8 +259,7 @@ def lanes_and_rows(atom: CopyAtom) -> tuple[Layout, Layout]:
 
 
 def is_asynchronous(atom: MMAAtom) -> bool:
-    """Whether an instruction is under way until it is waited for: a warpgroup's, which reads shared memory by
-    descriptors."""
+    """Whether an instruction is under way until a wait: a warpgroup's, which reads shared memory by descriptors."""
     return atom.memory("B") == "smem" and atom.memory("C") == "registers"
 
 
@@ -303,16 +288,13 @@ def tile_of(part: Tensor, number: int) -> Tensor:
 
 
 def products(extents: dict[str, tuple[int, int]], places: dict[str, list[Any]]) -> Iterator[dict[str, list[Any]]]:
-    """The places of the operands of each instruction of a product, one after the other: for each k, for each
-    n, for each m."""
+    """The places of the operands of each instruction of a product, in order: for each k, for each n, for each m."""
     (m, k), (n, _k) = extents["A"], extents["B"]
     for step in range(k):
         for j in range(n):
             for i in range(m):
                 at = {"A": i + m * step, "B": j + n * step, "D": i + m * j, "C": i + m * j}
-                values = {
-                    x: len(places[x]) // (extents["C" if x == "D" else x][0] * extents["C" if x == "D" else x][1])
-                    for x in at
-                }
+                of = {x: extents["C" if x == "D" else x] for x in at}
+                values = {x: len(places[x]) // (of[x][0] * of[x][1]) for x in at}
                 found = {x: places[x][at[x] * values[x] : (at[x] + 1) * values[x]] for x in at}
                 yield found if not step else found | {"C": found["D"]}

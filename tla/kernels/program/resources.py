@@ -34,32 +34,16 @@ class Limits(NamedTuple):
 
 
 #: NVIDIA's architecture -> KiB of shared memory that a block may ask for.
-_SHARED = {
-    70: 96,
-    72: 96,
-    75: 64,
-    80: 163,
-    86: 99,
-    87: 163,
-    88: 99,
-    89: 99,
-    90: 227,
-    100: 227,
-    101: 227,
-    103: 227,
-    110: 227,
-    120: 99,
-    121: 99,
-}
+_SHARED = {75: 64} | dict.fromkeys((70, 72), 96) | dict.fromkeys((86, 88, 89, 120, 121), 99)
+_SHARED |= dict.fromkeys((80, 87), 163) | dict.fromkeys((90, 100, 101, 103, 110), 227)
 #: AMD's -> KiB of LDS, and registers of a lane: of CDNA both kinds, VGPRs and AGPRs.
 _AMD = {"gfx90a": (64, 512), "gfx942": (64, 512), "gfx950": (160, 512)}
 #: A target's name -> its architectures' names.
 ARCHITECTURES = {"cuda": re.compile(r"sm_\d{2,3}[af]?"), "hip": re.compile(r"gfx[0-9a-f]{3,4}")}
 ARCHITECTURES["gluon"] = ARCHITECTURES["cuda"]
-#: Those with tcgen05; those whose tcgen05.mma has kind::i8; those with the instructions of sm_103 alone.
+#: Those with tcgen05, and those whose tcgen05.mma has kind::i8.
 _TENSOR_MEMORY = {f"sm_{x}{ending}" for x in (100, 101, 103, 110) for ending in "af"}
 _TENSOR_MEMORY_OF_BYTES = {"sm_100a", "sm_101a", "sm_110a"}
-_TENSOR_MEMORY_OF_103 = {"sm_103a"}
 #: Of each thread of NVIDIA's, and of a multiprocessor, which are given out by eights.
 _MOST, _REGISTERS, _UNIT = 255, 65536, 8
 
@@ -72,9 +56,8 @@ def limits_of(arch: str | None, threads: int) -> Limits:
     if arch is None:
         return Limits(None, None)
     if not isinstance(arch, str) or not any(names.fullmatch(arch) for names in ARCHITECTURES.values()):
-        raise LeafTypeError(
-            f"arch={shown(arch)}", "an architecture of NVIDIA or AMD", "write arch='sm_80', or 'gfx942'"
-        )
+        what = f"arch={shown(arch)}"
+        raise LeafTypeError(what, "an architecture of NVIDIA or AMD", "write arch='sm_80', or 'gfx942'")
     if arch.startswith("gfx"):
         kib, registers = _AMD.get(arch, (64, 256))
         return Limits(kib * 1024, registers)
@@ -109,18 +92,15 @@ def require_runs(atom: CopyAtom | MMAAtom, arch: str | None) -> None:
     first = atom.arch if own is None else f"sm_{own[1]}{'a' * alone}"
     if own is None or given is None or int(given[1]) < int(own[1]) or (alone and arch != first):
         expected = f"{first}{' or newer' * (own is not None and not alone)}"
-        raise RangeError(
-            f"{atom.name} on {arch}", expected, f"write arch={first!r}" if own else "take an instruction that it has"
-        )
+        what = f"{atom.name} on {arch}"
+        raise RangeError(what, expected, f"write arch={first!r}" if own else "take an instruction that it has")
 
 
 def _require_tensor_memory(atom: CopyAtom | MMAAtom, arch: str) -> None:
-    """Require an architecture with tcgen05: sm_100a or sm_100f, or a newer one with tensor memory; of some
-    kinds one alone."""
+    """Require an architecture with tcgen05: sm_100a, sm_100f or a newer one; for some kinds one alone."""
     first, of_bytes = atom.arch.removeprefix("sm"), isinstance(atom, MMAAtom) and atom.kind == "i8"
-    if arch not in (
-        _TENSOR_MEMORY_OF_103 if first == "103" else _TENSOR_MEMORY_OF_BYTES if of_bytes else _TENSOR_MEMORY
-    ):
+    those = _TENSOR_MEMORY_OF_BYTES if of_bytes else _TENSOR_MEMORY
+    if arch not in ({"sm_103a"} if first == "103" else those):
         expected = f"sm_{first}a{'' if first == '103' or of_bytes else f' or sm_{first}f'}"
         raise RangeError(f"{atom.name} on {arch}", expected, f"write arch='sm_{first}a'")
 
@@ -146,9 +126,8 @@ def require_box_aligned(tma: TMACopy, target: Tensor) -> None:
     least, has = max(BOX_BYTES, tma.map.mode.pattern), alignment(target.data.nbytes)
     if has < least:
         what = f"a load by TMA to shared memory of {target.data.nbytes} bytes, which begins at a multiple of {has}"
-        raise RangeError(
-            what, f"a multiple of {least}", f"allocate {least} bytes or more, and load to the first of them"
-        )
+        fix = f"allocate {least} bytes or more, and load to the first of them"
+        raise RangeError(what, f"a multiple of {least}", fix)
 
 
 def placed(sizes: Iterable[int]) -> tuple[list[int], int]:

@@ -67,8 +67,7 @@ class Axpby:
 
 @dataclass(frozen=True)
 class Transform:
-    """`transform`: target = value of the sources, element by element, where all are valid. `reduce`, where the target
-    is a source too."""
+    """`transform`: target = value of the sources, of each element that is valid. `reduce` if the target is a source."""
 
     line: Line
     operands: tuple[Access, ...]
@@ -210,8 +209,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class Either:
-    """`when(condition)`: statements where all comparisons c < n hold, and those where not; none depends
-    on the thread."""
+    """`when(condition)`: statements where all comparisons c < n hold, and others; none depends on the thread."""
 
     line: Line
     asked: tuple[tuple[Any, Any], ...]
@@ -219,22 +217,8 @@ class Either:
     otherwise: tuple[Statement, ...]
 
 
-Statement = (
-    Copy
-    | Fill
-    | Axpby
-    | Transform
-    | Shuffle
-    | Atomic
-    | Product
-    | Barrier
-    | Order
-    | Load
-    | Signal
-    | Reserve
-    | Loop
-    | Either
-)
+_OfElements = Copy | Fill | Axpby | Transform | Shuffle | Atomic | Product | Load
+Statement = _OfElements | Barrier | Order | Signal | Reserve | Loop | Either
 
 
 @dataclass(frozen=True)
@@ -286,20 +270,15 @@ class Program:
     def __str__(self) -> str:
         grid = " by ".join(map(str, self.grid))
         together = f", in clusters of {' by '.join(map(str, self.cluster))}" if self.cluster else ""
-        return "\n".join(
-            [
-                f"{self.name}: {grid} blocks of {self.threads} threads{together}",
-                *_lines(self.body, self.namer()),
-            ]
-        )
+        first = f"{self.name}: {grid} blocks of {self.threads} threads{together}"
+        return "\n".join([first, *_lines(self.body, self.namer())])
 
     def statements(self) -> Iterator[Statement]:
         """Its statements, those in loops behind their loop."""
         return statements_of(self.body)
 
     def namer(self) -> Callable[[Tensor], str]:
-        """A function that names the tensors of its statements by their buffers: arguments, `shared0` ..., `tmem0` ...,
-        `registers0` ..."""
+        """A function that names tensors by their buffers: arguments, `shared0` ..., `tmem0` ..., `registers0` ..."""
         held = {id(x.data): f"shared{k}" for k, x in enumerate(self.shared)}  # by their place in Python's memory
         held |= {id(x.data): f"tmem{k}" for k, x in enumerate(self.tmem)}
         before = len(held)
@@ -358,19 +337,14 @@ def _more(s: Statement, name_of: Callable[[Tensor], str]) -> str:
     if isinstance(s, Transform):
         return f" by {s.value}"
     if isinstance(s, Product) and s.accumulates is not True:
-        return (
-            f" adding where {' and '.join(f'{c} < {n}' for c, n in s.accumulates)}"
-            if s.accumulates
-            else " without adding"
-        )
+        where = " and ".join(f"{c} < {n}" for c, n in s.accumulates or ())
+        return f" adding where {where}" if where else " without adding"
     if isinstance(s, Reserve) and s.allocation is not None:
         return f" {s.allocation.columns} columns"
     if isinstance(s, (Load, Signal)) and s.barriers is not None:
         blocks = "" if s.mask is None else f", of blocks {s.mask}"
-        return (
-            f"{' for' * isinstance(s, Load)} "
-            f"{name_of(s.barriers)}[{s.at}]{f', {s.number}' if isinstance(s, Signal) else ''}{blocks}"
-        )
+        number = f", {s.number}" if isinstance(s, Signal) else ""
+        return f"{' for' * isinstance(s, Load)} {name_of(s.barriers)}[{s.at}]{number}{blocks}"
     return ""
 
 

@@ -40,13 +40,8 @@ def no_strides_of_0(program: Program) -> Iterator[Condition]:
 
     Source: ours.
     """
-    written = {
-        program.argument_of(x.tensor)
-        for s in program.statements()
-        if not isinstance(s, Atomic)
-        for verb, x in accesses(s)
-        if verb == "writes"
-    }
+    writers = (s for s in program.statements() if not isinstance(s, Atomic))
+    written = {program.argument_of(x.tensor) for s in writers for verb, x in accesses(s) if verb == "writes"}
     for name, x in program.arguments.items():
         if name in written and isinstance(x, Tensor):
             yield from _of_layout(x)

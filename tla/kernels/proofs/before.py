@@ -164,21 +164,17 @@ class Block(NamedTuple):
 
     def touch(self, number: int, *, unseen: bool = False) -> Block:
         """Add a touch, of which each thread knows its own."""
-        return self._replace(
-            touched=frozenset(x for x in self.touched if x[0] != number) | {(number, Known())},
-            products=tuple(x._replace(before=x.before - {number}) for x in self.products),
-            phases=tuple(x.without(number) for x in self.phases),
-            unseen=self.unseen | {number} if unseen else self.unseen,
-            beside=self.beside and self.beside.touch(number),
-        )
+        touched = frozenset(x for x in self.touched if x[0] != number) | {(number, Known())}
+        products = tuple(x._replace(before=x.before - {number}) for x in self.products)
+        phases, beside = tuple(x.without(number) for x in self.phases), self.beside and self.beside.touch(number)
+        of_all = self.unseen | {number} if unseen else self.unseen
+        return self._replace(touched=touched, products=products, phases=phases, unseen=of_all, beside=beside)
 
     def met(self) -> Block:
         """Let all threads wait for each other."""
-        return self._replace(
-            touched=frozenset(),
-            products=tuple(x._replace(before=_NONE) for x in self.products),
-            phases=tuple(x._replace(told=_NOTHING, known=_NOTHING) for x in self.phases),
-        )
+        products = tuple(x._replace(before=_NONE) for x in self.products)
+        phases = tuple(x._replace(told=_NOTHING, known=_NOTHING) for x in self.phases)
+        return self._replace(touched=frozenset(), products=products, phases=phases)
 
     def of(self, number: int, threads: int) -> int:
         """The number of threads, the first ones, of whose touch the first one knows; all of one that it knows."""

@@ -151,11 +151,9 @@ class Together(Ordering):
         facts: Facts = frozenset().union(*(known_then for _touched, known_then in arrived))
         found = []
         for rank, (block, side, (touched, _facts)) in enumerate(zip(blocks, sides, arrived)):
-            block = block._replace(
-                touched=frozenset(x for x in block.touched if x[0] not in touched),
-                beside=side and side._replace(touched=side.touched - touched, arrived=None),
-            )
-            found.append(block.learn_facts(facts, rank))
+            left = frozenset(x for x in block.touched if x[0] not in touched)
+            beside = side and side._replace(touched=side.touched - touched, arrived=None)
+            found.append(block._replace(touched=left, beside=beside).learn_facts(facts, rank))
         return found
 
     # ---------------------------------------------------------------------------------------- memory of several blocks
@@ -178,9 +176,8 @@ class Together(Ordering):
             return
         assert own is not None  # there are other blocks
         assert block.beside is not None
-        if any(
-            self._clash(x, number) for x in (*block.beside.touched, *frozenset().union(*block.copies), *block.read())
-        ):
+        touched = (*block.beside.touched, *frozenset().union(*block.copies), *block.read())
+        if any(self._clash(x, number) for x in touched):
             raise Unordered("memory of another block of the cluster, which that may still touch")
         going = {x for x in block.beside.under_way if (to, x) not in own.knows}
         if any(self._clash(x, number) for x in going - (self._of_products if of_products else set())):
@@ -296,9 +293,8 @@ class Together(Ordering):
             self._all_arrived(s, place, here)
         elif s.word == "set_barrier_transaction_bytes":
             told = _most(here.block.phases[place].told | here.block.told(None))
-            self._change(
-                s, s.barriers, here, here.rank, lambda x: x._replace(told=told).arrive(1, int(s.number)), arrives=True
-            )
+            count = int(s.number)
+            self._change(s, s.barriers, here, here.rank, lambda x: x._replace(told=told).arrive(1, count), arrives=True)
         else:
             self._products_arrive(s, here)
 

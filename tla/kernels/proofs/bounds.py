@@ -40,8 +40,7 @@ _PATH = 1 << PATH_BITS
 
 
 def not_inside(program: Program) -> Iterator[Refused]:
-    """The accesses that are not proved to be inside of their tensors, in order; of each tensor of a
-    statement the first."""
+    """The accesses that are not proved to be inside their tensors, in order; of each tensor of a statement one."""
     for s in program.statements():
         where = s.where if isinstance(s, Copy) else None
         for verb, access in accesses(s):
@@ -63,10 +62,8 @@ def _why_not_inside(program: Program, verb: str, access: Access, where: Within |
             if not all(_inside(c, n, admitted) for c, n in zip(at, extents)):
                 place, shape = (f"({','.join(map(str, x))})" for x in (at, extents))
                 what = f"{verb} {name} at {place}, which is not proved to be inside of {shape}"
-                fix = (
-                    "copy_if by elem_less(identity tensor cut the same way, shape), or give sizes facts: dim('M', "
-                    "multiple_of=128)"
-                )
+                guard = "copy_if by elem_less(identity tensor cut the same way, shape)"
+                fix = f"{guard}, or give sizes facts: dim('M', multiple_of=128)"
                 return RangeError(what, "an element, for all sizes", fix)
         return None
     allocated = program.allocation_of(access.tensor)
@@ -89,14 +86,12 @@ def _why_not_allocated(program: Program, verb: str, t: Tensor, columns: int) -> 
     steps = [((int(n) - 1), int(d)) for n, d in zip(leaves(t.layout.shape), leaves(t.layout.stride))]
     path, column = wrap(poly_of(t.offset)) // _PATH, wrap(poly_of(t.offset)) % _PATH
     last = add(path, sum(n * (d // _PATH) for n, d in steps)), add(column, sum(n * (d % _PATH) for n, d in steps))
-    if all(
-        _always_inside(x, most, program) for pair in ((path, column), last) for x, most in zip(pair, (LANES, columns))
-    ):
+    sides = (*zip((path, column), (LANES, columns)), *zip(last, (LANES, columns)))
+    if all(_always_inside(x, most, program) for x, most in sides):
         return None
     what = f"{verb} data path {shown(last[0])}, column {shown(last[1])} of tensor memory"
-    return RangeError(
-        what, f"{LANES} data paths of {columns} columns", "allocate more columns, or cut the tensor otherwise"
-    )
+    fix = "allocate more columns, or cut the tensor otherwise"
+    return RangeError(what, f"{LANES} data paths of {columns} columns", fix)
 
 
 def _extremes(t: Tensor, count: int) -> Iterator[Leaf]:
@@ -132,8 +127,7 @@ def comparisons(where: Within, i: int) -> list[tuple[Any, Any]]:
 
 
 def in_argument(program: Program, access: Access, i: int) -> list[tuple[Any, Any]]:
-    """The comparisons that an element of an argument asks for: (integer of its coordinate, the extent), where
-    no proof says so."""
+    """The comparisons that an element of an argument asks for, of (coordinate, extent), where no proof says so."""
     name = program.argument_of(access.tensor)
     if name is None or access.places is None:
         return []
@@ -146,8 +140,7 @@ def is_less(c: Any, n: Any) -> bool:
 
 
 def _inside(c: Any, n: Any, admitted: list[tuple[Any, Any]]) -> bool:
-    """Whether 0 <= c < n by proof, or as one of the comparisons says: of x < bound, c is less than n where
-    c - x <= n - bound."""
+    """Whether 0 <= c < n by proof or by a comparison: of x < bound, c is less than n where c - x <= n - bound."""
     if at_most(_0, c) is not True:
         return False
     if is_less(c, n):

@@ -86,9 +86,8 @@ class Ordering:
                 before = before._replace(copies=added(before.copies, number))
             if isinstance(s, Copy) and is_of_tensor_memory(s.atom):
                 loaded = before.loaded | {id(s.target.tensor.data)}
-                return self._of_registers(s.target.tensor, before, writes=True)._replace(
-                    columns=before.columns | {number}, loaded=loaded
-                )
+                after = self._of_registers(s.target.tensor, before, writes=True)
+                return after._replace(columns=before.columns | {number}, loaded=loaded)
         return before
 
     def _touched(self, number: int, before: Block) -> Block:

@@ -70,13 +70,11 @@ def why_not_free(program: Program) -> str | None:
 
 
 def _of_argument(name: str, program: Program) -> None:
-    """Require that an argument is not written, is added to by atomics alone, or that each of its elements is of one
-    thread. Raises Unknown."""
+    """Require an argument nobody writes, or of one thread each element, or added to by atomics. Raises Unknown."""
     import numpy as np
 
-    found = [
-        (s, verb, x) for s in program.statements() for verb, x in accesses(s) if program.argument_of(x.tensor) == name
-    ]
+    accessed = ((s, verb, x) for s in program.statements() for verb, x in accesses(s))
+    found = [(s, verb, x) for s, verb, x in accessed if program.argument_of(x.tensor) == name]
     written = [s for s, verb, _x in found if verb == "writes"]
     if not written or (len(written) == len(found) and all(isinstance(s, Atomic) for s in written)):
         return
@@ -146,8 +144,7 @@ def _parted(s: Statement, access: Access, program: Program) -> tuple[list[tuple[
 def _coordinates(
     places: Tensor, where: Within | None, program: Program
 ) -> Iterator[tuple[tuple[Any, ...], list[tuple[Any, Any]]]]:
-    """The coordinates of elements, each with the comparisons of a predicate; in each step of loops of a known number of
-    steps."""
+    """The coordinates of elements with the comparisons of a predicate; of loops of known length in each step."""
     steps = _steps(places, program)
     for i in range(int(size(places.shape))):
         found, asked = coordinate(places, i), [] if where is None else comparisons(where, i)
@@ -157,8 +154,7 @@ def _coordinates(
 
 
 def _steps(places: Tensor | None, program: Program) -> dict[str, int]:
-    """The loops that the coordinates of elements are of, with their steps, which are gone one by one; none of loops of
-    unknown steps, or of too many."""
+    """The loops that coordinates are of, gone step by step with these; none of unknown length, or of too many."""
     if places is None:
         return {}
     of = set().union(*(map(str, c.symbols) for c in coordinate(places, 0) if isinstance(c, SymInt)))

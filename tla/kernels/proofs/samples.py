@@ -39,21 +39,16 @@ def small_sizes(program: Program) -> dict[str, int]:
     extent, or more, so that rows and batches do not overlap.
     """
     tensors = [x.layout for x in program.arguments.values() if isinstance(x, Tensor)]
-    extents = {
-        s.name for layout in tensors for n in leaves(layout.shape) if known(n) is None for s in symbols_in(poly_of(n))
-    }
+    sizes = [n for layout in tensors for n in leaves(layout.shape)]
+    extents = {s.name for n in sizes if known(n) is None for s in symbols_in(poly_of(n))}
     symbols = [s for n in sizes_of(program) for s in symbols_in(poly_of(n))]
     of_grid = {str(n) for n in program.grid}  # an extent that blocks are of one by one
     found = {s.name: _near(_BLOCKS if s.name in of_grid else _NEAR, s) for s in symbols if s.name in extents}
-    counts = [(s.count, _STEPS) for s in program.statements() if isinstance(s, Loop)] + [
-        (n, _BLOCKS) for n in program.grid
-    ]
+    counts = [(s.count, _STEPS) for s in program.statements() if isinstance(s, Loop)]
+    counts += [(n, _BLOCKS) for n in program.grid]
     for count, least in counts:
         _grow(found, count, least, symbols)
-    largest = max(
-        [*found.values(), *(int(n) for layout in tensors for n in leaves(layout.shape) if known(n) is not None)],
-        default=_NEAR,
-    )
+    largest = max([*found.values(), *(int(n) for n in sizes if known(n) is not None)], default=_NEAR)
     values = {s.name: found.get(s.name) or _near(largest, s) for s in symbols}
     for layout in tensors:
         _lay_apart(values, layout, {s.name: s for s in symbols if s.name not in found})
@@ -63,8 +58,7 @@ def small_sizes(program: Program) -> dict[str, int]:
 
 
 def _lay_apart(values: dict[str, int], layout: Any, strides: dict[str, Symbol]) -> None:
-    """Let strides grow until the elements of a tensor lie apart: each goes past all that modes of smaller ones, and
-    those behind it, have."""
+    """Let strides grow until elements lie apart: each goes past all that modes of smaller ones have."""
     modes = [*zip(leaves(layout.shape), leaves(innermost(layout).stride))]
     of_symbol = [str(d) in strides for _n, d in modes]
     last = sum((int(at(n, values)) - 1) * int(at(d, values)) for (n, d), own in zip(modes, of_symbol) if not own)
@@ -84,8 +78,7 @@ def _meet(values: dict[str, int], condition: Condition, symbols: list[Symbol]) -
 
 
 def _grow(found: dict[str, int], count: Any, least: int, symbols: list[Symbol]) -> None:
-    """Double the extents that a count is of until it is what is wanted, or they cannot grow; then less, where that is
-    enough."""
+    """Double the extents that a count is of until it is what is wanted or cannot grow; then less if that suffices."""
     about = [s for s in symbols if s.name in found and isinstance(count, SymInt) and s in symbols_in(poly_of(count))]
 
     def is_enough(sizes: dict[str, int]) -> bool:

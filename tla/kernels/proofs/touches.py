@@ -49,8 +49,7 @@ class Unknown(Exception):
 
 
 class Known(NamedTuple):
-    """The threads that know of a touch: those of a group of `together` know of each other's, and all of the touches of
-    the `first` threads."""
+    """The threads that know of a touch: of a group of `together` each, and of the `first` threads' touches all."""
 
     together: int = 1
     first: int = 0
@@ -75,8 +74,7 @@ class Touch:
         self._ends: dict[int, tuple[Any, Any]] = {}
 
     def ends(self, first: int) -> tuple[Any, Any]:
-        """The first and the last thread that touches each place, of those from `first` on; -1 the last where there is
-        none."""
+        """The first and last thread that touches each place, of those from `first` on; -1 the last where none does."""
         if first not in self._ends:
             np = _numpy()
             low, high = (np.full(1 + self._places.max(initial=0), x) for x in (self._threads, -1))
@@ -90,8 +88,7 @@ class Touch:
         return self._ends[first]
 
     def meets(self, later: Touch, known: Known) -> bool:
-        """Whether a thread touches by `later` what another one has touched, of which it does not know; one of both
-        writes."""
+        """Whether a thread touches by `later` what another has touched, unknown to it; one of both writes."""
         if self.buffer != later.buffer or not (self.writes or later.writes) or (self.adds and later.adds):
             return False
         low, high = self.ends(known.first)

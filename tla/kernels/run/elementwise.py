@@ -35,8 +35,7 @@ def run_transform(operands: Sequence[Any], f: Callable[..., Any]) -> list[Tensor
 
 
 def run_reduce(source: Any, target: Any, f: Callable[..., Any]) -> list[Tensor]:
-    """target = f(target, element of source) for one element after the other, where several may have one place
-    of the target."""
+    """target = f(target, element of source), one element after the other, as several may have one place there."""
     tensors = [as_tensor("reduce", x) for x in (source, target)]
     source, target = tensors
     require_registers("reduce", target)
@@ -88,14 +87,12 @@ def require_atomic(source: Tensor, target: Tensor) -> None:
         require_data("atomic_add", t)
     if str(target.dtype) not in _ATOMIC or source.dtype != target.dtype:
         what = f"atomic_add of {source.dtype} to {target.dtype}"
-        raise LeafTypeError(
-            what, f"one type of {', '.join(_ATOMIC)}", "copy the source to registers of the target's type"
-        )
+        fix = "copy the source to registers of the target's type"
+        raise LeafTypeError(what, f"one type of {', '.join(_ATOMIC)}", fix)
     if memory_of(target) == "registers":
         what = "atomic_add to registers"
-        raise LeafTypeError(
-            what, "shared memory or an argument, to which others add", "use axpby(1, source, 1, target)"
-        )
+        fix = "use axpby(1, source, 1, target)"
+        raise LeafTypeError(what, "shared memory or an argument, to which others add", fix)
 
 
 def require_registers(where: str, t: Tensor) -> None:
@@ -107,39 +104,31 @@ def require_registers(where: str, t: Tensor) -> None:
 def not_registers(where: str, memory: str) -> LeafTypeError:
     """The error of a tensor that is in another memory."""
     what = f"{where} of a tensor in {memory}"
-    return LeafTypeError(
-        what, "registers, which each thread has of its own", "copy it to make_fragment_like(partition) first"
-    )
+    fix = "copy it to make_fragment_like(partition) first"
+    return LeafTypeError(what, "registers, which each thread has of its own", fix)
 
 
 def require_other_registers(source: Tensor, target: Tensor) -> None:
     """LeafTypeError for one tensor's registers, of which another thread may read what is written already."""
     if source.data is target.data:
-        raise LeafTypeError(
-            "shuffle_xor of registers to themselves",
-            "registers of two tensors",
-            "make_fragment_like(source) for the target",
-        )
+        what = "shuffle_xor of registers to themselves"
+        raise LeafTypeError(what, "registers of two tensors", "make_fragment_like(source) for the target")
 
 
 def require_as_many(where: str, tensors: Sequence[Tensor], counts: Sequence[int]) -> None:
     """RankError for tensors whose numbers of elements differ, and are not 1."""
     if len({*counts} - {1}) > 1 or (counts[-1] < max(counts, default=1) and where in ("transform", "atomic_add")):
         shapes = ", ".join(shown(t.shape) for t in tensors)
-        raise RankError(
-            f"{where} of tensors of {shapes}",
-            "as many elements, or one that stands for all",
-            "partition them the same way",
-        )
+        what = f"{where} of tensors of {shapes}"
+        raise RankError(what, "as many elements, or one that stands for all", "partition them the same way")
 
 
 def require_floats(where: str, t: Tensor) -> None:
     """LeafTypeError for elements that are no floats, which a function of elements is of."""
     require_data(where, t)
     if t.dtype.kind in "biuc":
-        raise LeafTypeError(
-            f"{where} of {t.dtype}", "floats, which functions of elements are of", "use axpby or copy for integers"
-        )
+        what = f"{where} of {t.dtype}"
+        raise LeafTypeError(what, "floats, which functions of elements are of", "use axpby or copy for integers")
 
 
 def _floats(where: str, tensors: list[Tensor]) -> list[Tensor]:
@@ -149,16 +138,14 @@ def _floats(where: str, tensors: list[Tensor]) -> list[Tensor]:
 
 
 def aligned(where: str, tensors: Sequence[Tensor]) -> tuple[Any, list[Any]]:
-    """Whether all elements are valid, and the places of each tensor: arrays of (thread, element), in the order
-    of one index."""
+    """Whether all elements are valid, and the places of each tensor, of (thread, element) in one index's order."""
     import numpy as np
 
     found = []
     for t in tensors:
         places = places_of(t)
-        found.append(
-            [np.broadcast_to(x, places.shape).reshape(len(places), -1, order="F") for x in (places, valid_of(t))]
-        )
+        both = (np.broadcast_to(x, places.shape) for x in (places, valid_of(t)))
+        found.append([x.reshape(len(places), -1, order="F") for x in both])
     require_as_many(where, tensors, [p.shape[1] for p, _valid in found])
     shape = (max(len(p) for p, _valid in found), max(p.shape[1] for p, _valid in found))
     valid = functools.reduce(np.logical_and, (np.broadcast_to(v, shape) for _places, v in found))
@@ -166,16 +153,11 @@ def aligned(where: str, tensors: Sequence[Tensor]) -> tuple[Any, list[Any]]:
 
 
 def _computed(where: str, t: Tensor, places: Any) -> Any:
-    """Elements in the type that functions compute in: floats of less than 32 bits in float32. Places that are not valid
-    may be any."""
+    """Elements in the type that functions compute in: float32 for smaller floats. Any where they are not valid."""
     import numpy as np
 
-    found = t.data[np.minimum(places, t.data.size - 1)]
-    return (
-        found
-        if found.dtype.itemsize >= np.dtype(np.float32).itemsize
-        else converted(where, found, np.dtype(np.float32))
-    )
+    found, least = t.data[np.minimum(places, t.data.size - 1)], np.dtype(np.float32)
+    return found if found.dtype.itemsize >= least.itemsize else converted(where, found, least)
 
 
 def _of_elements(where: str, f: Callable[..., Any], given: list[Any]) -> Any:
@@ -185,11 +167,8 @@ def _of_elements(where: str, f: Callable[..., Any], given: list[Any]) -> Any:
     kind = np.result_type(*given)
     found = np.asarray(f(*(converted(where, x, kind) for x in given)))
     if found.shape not in ((), given[0].shape):
-        raise RankError(
-            f"{where}: an array of {found.shape} for one of {given[0].shape}",
-            "an element for each",
-            "leave out sums and shapes",
-        )
+        what = f"{where}: an array of {found.shape} for one of {given[0].shape}"
+        raise RankError(what, "an element for each", "leave out sums and shapes")
     return np.broadcast_to(found, given[0].shape)
 
 
@@ -198,8 +177,7 @@ def _write(where: str, t: Tensor, places: Any, values: Any, chosen: Any) -> None
 
 
 def require_own_places(where: str, t: Tensor, places: Any, valid: Any) -> None:
-    """InjectivityError for a target of which several elements of a thread have one place: arrays
-    of (thread, element)."""
+    """InjectivityError for a target with one place for several elements of a thread: of (thread, element)."""
     import numpy as np
 
     apart = -1 - np.arange(places.shape[1])  # what is not valid is not written

@@ -63,8 +63,7 @@ class Launch:
         return self.other(self.rank & ~1)
 
     def memory_as(self, other: Launch, t: Tensor) -> Tensor:
-        """The tensor of this block's memory that lies where one of another block does. RangeError before
-        there is one."""
+        """The tensor of this block's memory that lies where another block's does. RangeError before there is one."""
         at = next((k for k, x in enumerate(other.tmem) if x.data is t.data), None)
         if at is None:
             return self.shared_as(other, t)
@@ -72,8 +71,7 @@ class Launch:
         return tensor_of(None, self.tmem[at].data, t.offset, t.layout, t.coord, t._guard, t.memory)
 
     def shared_as(self, other: Launch, t: Tensor) -> Tensor:
-        """The tensor of this block's shared memory that lies where another block has one. RangeError before
-        it is there."""
+        """The tensor of this block's shared memory that lies where another's does. RangeError before it is there."""
         at = next(k for k, x in enumerate(other.shared) if x.data is t.data)
         self._require(at < len(self.shared) and self.shared[at].data.dtype == t.data.dtype, "shared memory")
         return tensor_of(None, self.shared[at].data, t.offset, t.layout, t.coord, t._guard, t.memory)
@@ -251,9 +249,8 @@ def loop(n: IntLike) -> Iterator[Leaf]:
     if isinstance(now, Trace):
         return now.loop(line(), n)
     if not is_int(n) or known(n) is None:
-        raise LeafTypeError(
-            f"loop({shown(n)})", "a number of steps", "take it from the tensors' shapes: loop(a.shape[1])"
-        )
+        what = f"loop({shown(n)})"
+        raise LeafTypeError(what, "a number of steps", "take it from the tensors' shapes: loop(a.shape[1])")
     return iter(range(int(n)))
 
 
@@ -378,9 +375,8 @@ def _require_freed(launch: Launch | Trace) -> None:
     for held in launch.tmem:
         if not held.freed:
             fix = "write barrier(), and allocator.free(columns), at the end"
-            error = RangeError(
-                f"the block ends with {held.columns} columns of tensor memory", "columns that are free again", fix
-            )
+            what = f"the block ends with {held.columns} columns of tensor memory"
+            error = RangeError(what, "columns that are free again", fix)
             if isinstance(launch, Trace) or launch.watch is None:
                 raise error
             launch.watch.refuse(held.line, error)

@@ -140,9 +140,8 @@ class Trace:
     def loop(self, line: Line, n: IntLike) -> Iterator[Leaf]:
         """One step, a symbol: what is stated while it lasts is the loop's body. Of no steps there is no loop."""
         if not is_int(n):
-            raise LeafTypeError(
-                f"loop({shown(n)})", "a number of steps", "take it from the tensors' shapes: loop(a.shape[1])"
-            )
+            what = f"loop({shown(n)})"
+            raise LeafTypeError(what, "a number of steps", "take it from the tensors' shapes: loop(a.shape[1])")
         count = known(n)
         if count is not None and count < 1:
             return
@@ -208,16 +207,14 @@ class Trace:
         self.bodies[-1].append(statement)
 
     def copy(self, line: Line, given: tuple[Any, ...], predicate: object) -> None:
-        """copy, or copy_if: the instruction is asked, but for a predicate of symbols, which each of its
-        accesses has alone."""
+        """copy, or copy_if: the instruction is asked, but for a predicate of symbols, which each access has alone."""
         *tiled, source, target = given
         where = "copy" if predicate is None else "copy_if"
         source, target = as_tensor(where, source), as_tensor(where, target)
         if predicate is not None and not isinstance(predicate, Within):
             what = f"copy_if with a predicate of type {type(predicate).__name__}, in a kernel that is traced"
-            raise LeafTypeError(
-                what, "a comparison of coordinates", "write elem_less(identity tensor cut the same way, shape)"
-            )
+            fix = "write elem_less(identity tensor cut the same way, shape)"
+            raise LeafTypeError(what, "a comparison of coordinates", fix)
         if predicate is not None and size(predicate.coordinates.shape) != size(source.shape):
             what = f"copy_if with a predicate of {shown(predicate.coordinates.shape)} for {shown(source.shape)}"
             raise LeafTypeError(what, "one truth value for each element", "partition the identity tensor the same way")
@@ -331,11 +328,8 @@ def _kept(counters: list[Counter], counter: Counter) -> SymInt:
 def _number(what: str, x: object) -> int | float | Scalar:
     if isinstance(x, Scalar) or (isinstance(x, (int, float)) and not isinstance(x, bool)):
         return x
-    raise LeafTypeError(
-        f"{what} {shown(x)}, in a kernel that is traced",
-        "a number, or a scalar argument",
-        "give the argument a type: np.float32",
-    )
+    fix = "give the argument a type: np.float32"
+    raise LeafTypeError(f"{what} {shown(x)}, in a kernel that is traced", "a number, or a scalar argument", fix)
 
 
 def traced(
@@ -359,9 +353,8 @@ def traced(
     extents = (*extents,) if isinstance(extents, (tuple, list)) else (extents,)
     if any(known(n) == 0 for n in extents):
         fix = "give sizes that have elements, or names: dim('M', at_least=0); run does nothing for no blocks"
-        raise RangeError(
-            f"{function.__name__} with a grid of {shown(extents)}", "one block at least, in a text and its program", fix
-        )
+        what = f"{function.__name__} with a grid of {shown(extents)}"
+        raise RangeError(what, "one block at least, in a text and its program", fix)
     with assuming() as conditions:
         require_whole_clusters(extents, cluster)
         first = Trace(passed, extents, threads, cluster)
@@ -370,35 +363,20 @@ def traced(
         _called(call, function, second)
     held = [x.data for x in passed if isinstance(x, Tensor)]
     body = tuple(_placed(s, p, held) for s, p in zip(first.bodies[0], second.bodies[0], strict=True))
-    return Program(
-        function.__name__,
-        arguments,
-        extents,
-        threads,
-        first.blocks,
-        first.thread,
-        tuple(first.shared),
-        tuple(first.tmem),
-        body,
-        tuple(conditions),
-        cluster=cluster,
-    )
+    name, symbols, memory = function.__name__, (first.blocks, first.thread), (tuple(first.shared), tuple(first.tmem))
+    return Program(name, arguments, extents, threads, *symbols, *memory, body, tuple(conditions), cluster=cluster)
 
 
 def _called(call: Callable[..., None], function: Callable[..., None], trace: Trace) -> None:
-    """Call a kernel's function with a Trace. What Python asks of a symbol, or of an element, is refused with the
-    kernel's line."""
-    fix = (
-        "write copy_if by elem_less or `for _ in when(k < n)` for a condition, `for k in loop(n)` for a loop; or give "
-        "the size as a number"
-    )
+    """Call a kernel's function with a Trace. What Python asks of symbols or elements is refused with the line."""
+    conditional = "write copy_if by elem_less or `for _ in when(k < n)` for a condition"
+    fix = f"{conditional}, `for k in loop(n)` for a loop; or give the size as a number"
     try:
         call(function, trace.arguments, trace)
     except Unproven as error:
         what = f"{line_of(function, error)}: {error.reason.what}"
-        raise Unproven(
-            what, f"{error.reason.expected}; a kernel that is traced has no values of symbols", fix
-        ) from None
+        expected = f"{error.reason.expected}; a kernel that is traced has no values of symbols"
+        raise Unproven(what, expected, fix) from None
     except IndexError as error:  # arguments have no elements
         what = f"{line_of(function, error)}: the value of an element"
         raise LeafTypeError(what, "tensors: a kernel that is traced has no values of elements", fix) from None
@@ -417,11 +395,8 @@ def _argument(name: str, x: Any) -> Any:
     if isinstance(x, Tensor) and x.dtype is not None:
         return tensor(x.dtype, x.layout)  # over a buffer of its own, which tells it from the others
     what = f"argument {name} of type {type(x).__name__}, of a kernel that is traced"
-    raise LeafTypeError(
-        what,
-        "a tensor, an array, a size, or a type of numpy for a scalar",
-        "write tensor(np.float32, layout), or np.float32",
-    )
+    fix = "write tensor(np.float32, layout), or np.float32"
+    raise LeafTypeError(what, "a tensor, an array, a size, or a type of numpy for a scalar", fix)
 
 
 def _require_names(arguments: Mapping[str, object]) -> None:

@@ -28,12 +28,10 @@ def require_target(target: str, arch: str | None) -> None:
         what, fix = f"a kernel of threads in {target}", f"write AscendKernel(ascend.block(...)).source({target!r})"
         raise LeafTypeError(what, f"one of {', '.join(TARGETS)}", fix)
     if target not in TARGETS:
-        raise LeafTypeError(
-            f"the target {shown(target)} of a kernel", f"one of {', '.join(TARGETS)}", "write k.source('cuda', ...)"
-        )
-    if arch is not None and not (
-        isinstance(arch, str) and (known := ARCHITECTURES.get(target)) and known.fullmatch(arch)
-    ):
+        what = f"the target {shown(target)} of a kernel"
+        raise LeafTypeError(what, f"one of {', '.join(TARGETS)}", "write k.source('cuda', ...)")
+    known = ARCHITECTURES.get(target)
+    if arch is not None and not (isinstance(arch, str) and known and known.fullmatch(arch)):
         what = f"arch={shown(arch)} of {target}"
         raise LeafTypeError(what, "an architecture of the target, or None", "write k.source('cuda', ..., arch='sm_80')")
 

@@ -17,12 +17,8 @@ from ..program.instructions import Instructions, Registers, Tile
 _MFMA = ("cdna1", "cdna2", "cdna3", "cdna4")
 _WMMA = {"rdna3": "", "rdna4": "_gfx12"}
 #: The types of A (and B) and of D in the names of builtins.
-_TYPES = {
-    (half, float): ("f16", "f32"),
-    (float, float): ("f32", "f32"),
-    (double, double): ("f64", "f64"),
-    (int8, int32): ("i8", "i32"),
-}
+_TYPES = {(half, float): ("f16", "f32"), (float, float): ("f32", "f32")}
+_TYPES |= {(double, double): ("f64", "f64"), (int8, int32): ("i8", "i32")}
 #: Shapes whose builtins have no _ before the type: those of CDNA 1 and 2.
 _FIRST = {"32x32x8f16", "16x16x16f16", "32x32x2f32", "16x16x4f32", "32x32x8i8", "16x16x16i8", "16x16x4f64"}
 #: The type of an element in vectors of the compiler, and what integers of 8 bits are packed in, by their number.
@@ -53,9 +49,9 @@ class Builtins(Instructions):
         kinds = {x: given[x].kind for x in "DABC"}
         types = {x: _type_of(kinds[x], len(given[x].elements)) for x in "DABC"}
         call = f"{_builtin(atom)}(a, b, c{', 0, 0, 0' if atom.arch in _MFMA else ''})"
+        parameters = ", ".join(f"{'' if x == 'D' else 'const '}{kinds[x]} *{x.lower()}_at" for x in "DABC")
         self.functions[atom.instruction] = [
-            f"static __device__ __forceinline__ void {atom.instruction}("
-            f"{', '.join(f'''{'' if x == 'D' else 'const '}{kinds[x]} *{x.lower()}_at''' for x in 'DABC')}) {{",
+            f"static __device__ __forceinline__ void {atom.instruction}({parameters}) {{",
             *(f"    typedef {types[x]} {x}; {x} {x.lower()};" for x in "ABC"),
             *(f"    __builtin_memcpy(&{x}, {x}_at, sizeof {x});" for x in "abc"),
             f"    c = {call};",
@@ -69,9 +65,8 @@ def _first(x: Registers) -> int:
     first = x.elements[0]
     if x.elements != tuple(range(first, first + len(x.elements))):
         what = f"registers {', '.join(map(str, x.elements))} of {x.name} as an operand"
-        raise LeafTypeError(
-            what, "registers that follow on one another", "make them by partition_fragment_A(...) or the like"
-        )
+        fix = "make them by partition_fragment_A(...) or the like"
+        raise LeafTypeError(what, "registers that follow on one another", fix)
     return first
 
 

@@ -64,40 +64,28 @@ def write(parts: Parts) -> Source:
     )
     body += ["{", *(f"    {line}" for line in (*first, *lines, *last)), "}"]
     body = [line.replace("{int}", kind) for line in body]
-    head = [
-        "#include <assert.h>",
-        "#include <stdint.h>",
-        *["#include <stdlib.h>"] * bool(p.cluster),
-        "#include <string.h>",
-        *_APART,
-        *(_ADDS if ADDED in words else []),
-    ]
+    headers = ["assert.h", "stdint.h", *["stdlib.h"] * bool(p.cluster), "string.h"]
+    head = [*(f"#include <{x}>" for x in headers), *_APART, *(_ADDS if ADDED in words else [])]
     return parts.source(writer, body, Form(head, "void", "static inline", kind, requires="assert({});"))
 
 
 def _writer(p: Program, lanes: Lanes) -> Writer:
     """The writer of a program, whose registers are those of all threads."""
     own, others, adds = "{}[tid][{}]", "{0}[tid ^ {2}][{1}]", f"{ADDED}({{}}, {{}});"
-    return (
-        ClusterWriter(p, own, others, adds, lanes, APART)
-        if p.cluster
-        else Writer(p, C_FAMILY["c"], own, others, adds, lanes, loops=True)
-    )
+    if p.cluster:
+        return ClusterWriter(p, own, others, adds, lanes, APART)
+    return Writer(p, C_FAMILY["c"], own, others, adds, lanes, loops=True)
 
 
 def _of_block(p: Program, writer: Writer, lanes: Lanes, words: set[str]) -> list[str]:
     """The arrays of a block: shared memory, the registers of its threads, tensor memory."""
     held = [(f"smem{k}", t) for k, t in enumerate(p.shared) if f"smem{k}" in words]
-    lines = [f"_Alignas(16) {writer.element_type(t)} {name}[{len(t.data)}];" for name, t in held]
-    lines += [
-        f"_Alignas(16) {writer.element_type(t)} {name}[{p.threads}][{len(t.data)}];"
-        for name, t in writer.registers.values()
-    ]
-    lines += [
-        f"_Alignas(16) {writer.type_named('tensor memory', str(x.data.dtype))} tmem{k}[{PLACES}];"
-        for k, x in enumerate(p.tmem)
-        if x.data is not None
-    ]
+    arrays = [f"{writer.element_type(t)} {name}[{len(t.data)}]" for name, t in held]
+    own = writer.registers.values()
+    arrays += [f"{writer.element_type(t)} {name}[{p.threads}][{len(t.data)}]" for name, t in own]
+    columns = [(k, x.data.dtype) for k, x in enumerate(p.tmem) if x.data is not None]
+    arrays += [f"{writer.type_named('tensor memory', str(kind))} tmem{k}[{PLACES}]" for k, kind in columns]
+    lines = [f"_Alignas(16) {array};" for array in arrays]
     read = {id(x.tensor.data) for s in p.statements() for verb, x in accesses(s) if verb == "reads"}
-    lines += [f"(void){name};" for name, t in (*held, *writer.registers.values()) if id(t.data) not in read]
+    lines += [f"(void){name};" for name, t in (*held, *own) if id(t.data) not in read]
     return [*lines, *([f"void *rows[{lanes.rows}][{p.threads}];"] if lanes.rows else [])]

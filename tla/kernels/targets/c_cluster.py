@@ -114,11 +114,8 @@ class ClusterWriter(Writer):
             each *= n
         for name, form, _count in self._memory(words):
             own.append(f"{form.format(f'(*const {name})' if '[' in form else f'*const {name}')} = all_{name}[cta];")
-        return [
-            f"for (int cta = 0; cta < {math.prod(extents)}; ++cta) {{",
-            *(f"    {line}" for line in (*own, *lines)),
-            "}",
-        ]
+        first = f"for (int cta = 0; cta < {math.prod(extents)}; ++cta) {{"
+        return [first, *(f"    {line}" for line in (*own, *lines)), "}"]
 
     def arrays(self, words: set[str]) -> tuple[list[str], list[str]]:
         """The lines that allocate the memory of the blocks of a cluster that words name, and those that free it."""

@@ -26,32 +26,22 @@ from ..tiles.tiles import WARP, refused
 from .gluon_statements import ORDERS, Writer
 from .gluon_tiles import INDENT
 
-_WORDS = {
-    *keyword.kwlist,
-    "gl",
-    "gluon",
-    "async_copy",
-    "mma_v2",
-    "libdevice",
-    "begin_copy",
-    "range",
-    "float",
-    "min",
-    "max",
-}
+_WORDS = {*keyword.kwlist, "range", "float", "min", "max"}
+_WORDS |= {"gl", "gluon", "async_copy", "mma_v2", "libdevice", "begin_copy"}
 _HEAD = ["from triton.experimental import gluon", "from triton.experimental.gluon import language as gl"]
+_AMPERE, _HOPPER = (f"from triton.experimental.gluon.language.nvidia.{x} import" for x in ("ampere", "hopper"))
 _MODULES = {
     "begin_copy": [
-        "from triton.experimental.gluon.language.nvidia.ampere import async_copy",
+        f"{_AMPERE} async_copy",
         "",
         "# its names in Triton 3.9, and before",
         'begin_copy = getattr(async_copy, "async_load", async_copy.async_copy_global_to_shared)',
     ],
-    "async_copy": ["from triton.experimental.gluon.language.nvidia.ampere import async_copy"],
-    "warpgroup_mma(": ["from triton.experimental.gluon.language.nvidia.hopper import warpgroup_mma"],
-    "warpgroup_mma_wait": ["from triton.experimental.gluon.language.nvidia.hopper import warpgroup_mma_wait"],
-    "fence_async_shared": ["from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared"],
-    "mma_v2": ["from triton.experimental.gluon.language.nvidia.ampere import mma_v2"],
+    "async_copy": [f"{_AMPERE} async_copy"],
+    "warpgroup_mma(": [f"{_HOPPER} warpgroup_mma"],
+    "warpgroup_mma_wait": [f"{_HOPPER} warpgroup_mma_wait"],
+    "fence_async_shared": [f"{_HOPPER} fence_async_shared"],
+    "mma_v2": [f"{_AMPERE} mma_v2"],
     "block_barrier": ['block_barrier = getattr(gl, "barrier", None) or gl.thread_barrier  # its names, then and now'],
     "libdevice": ["from triton.language.extra import libdevice"],
 }
@@ -69,41 +59,22 @@ def write(parts: Parts) -> Source:
     conditions, asked, tests = _required(p, parts.name)
     made, grid = _grid(p.grid)
     given = ", ".join(f"float({n})" if _is_float(p, n) else n for n in parts.order)
-    refusal = [
-        f"if not {parts.name}_requires({', '.join(asked)}):",
-        f'{INDENT}raise ValueError("sizes of {parts.name}")',
-    ]
+    refusal = f"if not {parts.name}_requires({', '.join(asked)}):", f'{INDENT}raise ValueError("sizes of {parts.name}")'
     blocks = " by ".join(map(str, p.grid))
     comment = [f"{parts.name}: the kernel {p.name}, {p.threads} threads a block, {blocks} blocks. Made by tla."]
-    comment += [
-        parts.checked,
-        *(["Triton's compiler puts the barriers that it needs."] if p.shared else []),
-        *required(conditions),
+    barriers = ["Triton's compiler puts the barriers that it needs."] if p.shared else []
+    comment += [parts.checked, *barriers, *required(conditions)]
+    launched = [
+        *(refusal if asked else []),
+        *made,
+        f"grid = ({', '.join(grid)}{',' * (len(grid) == 1)})",
+        "if 0 not in grid:",
+        f"{INDENT}{parts.name}[grid]({given}, num_warps={p.threads // WARP})",
     ]
-    out = [
-        *(f"# {line}" for line in comment),
-        *_HEAD,
-        *dict.fromkeys(modules),
-        "",
-        "",
-        "@gluon.jit",
-        f"def {parts.name}({', '.join(parts.order)}):",
-        *(f"{INDENT}{line}" for line in lines or ["pass"]),
-        "",
-        "",
-        *tests,
-        *definition(
-            f"{parts.name}_launch",
-            parts.order,
-            [
-                *(refusal if asked else []),
-                *made,
-                f"grid = ({', '.join(grid)}{',' * (len(grid) == 1)})",
-                "if 0 not in grid:",
-                f"{INDENT}{parts.name}[grid]({given}, num_warps={p.threads // WARP})",
-            ],
-        ).splitlines(),
-    ]
+    head = [*(f"# {line}" for line in comment), *_HEAD, *dict.fromkeys(modules)]
+    function = [f"def {parts.name}({', '.join(parts.order)}):", *(f"{INDENT}{line}" for line in lines or ["pass"])]
+    launch = definition(f"{parts.name}_launch", parts.order, launched).splitlines()
+    out = [*head, "", "", "@gluon.jit", *function, "", "", *tests, *launch]
     return Source("\n".join(out) + "\n", parts.order, p.grid, p.threads, shared_bytes(p), conditions)
 
 
@@ -114,11 +85,8 @@ def _require(p: Program, order: Sequence[str]) -> None:
             raise RangeError(f"a parameter named {name}", "another name: Gluon's text has this word", "rename it")
         x = p.arguments.get(name)
         if isinstance(x, Scalar) and str(x.dtype) not in ("float16", "float32", "int32"):
-            raise RangeError(
-                f"the scalar {name} of {x.dtype}",
-                "float16, float32 or int32: Triton passes no other",
-                "give it as a tensor",
-            )
+            what = f"the scalar {name} of {x.dtype}"
+            raise RangeError(what, "float16, float32 or int32: Triton passes no other", "give it as a tensor")
     for s in p.statements():
         word = getattr(s, "word", type(s).__name__)
         if not isinstance(s, (*EACH, Product, Barrier, Loop, Either)) and word not in ORDERS:

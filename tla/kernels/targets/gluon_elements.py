@@ -22,13 +22,7 @@ FUNCTIONS = {
     "fmin": "gl.minimum({0}, {1})",
     "absolute": "gl.abs({0})",
     "sqrt": "gl.sqrt_rn({0})",
-    "exp": "gl.exp({0})",
-    "exp2": "gl.exp2({0})",
-    "log": "gl.log({0})",
-    "log2": "gl.log2({0})",
-    "sin": "gl.sin({0})",
-    "cos": "gl.cos({0})",
-    "floor": "gl.floor({0})",
+    **{name: f"gl.{name}({{0}})" for name in ("exp", "exp2", "log", "log2", "sin", "cos", "floor")},
     **{name: f"libdevice.{name}({{0}})" for name in ("expm1", "log1p", "tanh", "rint")},
 }
 #: What several registers of a thread become one by.

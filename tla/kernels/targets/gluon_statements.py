@@ -91,8 +91,7 @@ class Writer(Tiles):
             filled = None
 
     def _order(self, s: Order) -> None:
-        """A statement that orders asynchronous instructions; a wait for a warpgroup gives the registers that
-        it adds to."""
+        """A statement that orders asynchronous instructions; a wait for warpgroups gives what they add to."""
         if s.word == "warpgroup_wait":
             if s.pending:
                 fix = "write warpgroup_wait[0](), or use target 'cuda'"
@@ -163,9 +162,8 @@ class Writer(Tiles):
             return
         tile = self.homes.tiles[piece]
         self.known.add(piece)
-        touched = (
-            x.tensor for s in self.statements if isinstance(s, (*EACH, Product)) for x in operands_of(s).values()
-        )
+        those = (s for s in self.statements if isinstance(s, (*EACH, Product)))
+        touched = (x.tensor for s in those for x in operands_of(s).values())
         kind = type_of(next(t for t in touched if id(t.data) == piece[0]))
         self.put(f"{self.name(piece)} = gl.zeros({[*tile.shape]}, {kind}, {self.layout_of(tile)})")
 
@@ -336,28 +334,18 @@ class Writer(Tiles):
         """A reduction of what each thread has several of."""
         total, source, _target = self.homes.sides[id(s)].values()
         f, tile = s.value, self.homes.tile(s)
-        if (
-            f.op not in REDUCTIONS
-            or [x.op for x in f.args] != ["x", "x"]
-            or not isinstance(total, Registers)
-            or not isinstance(source, Registers)
-        ):
+        is_known = f.op in REDUCTIONS and [x.op for x in f.args] == ["x", "x"]
+        if not (is_known and isinstance(total, Registers) and isinstance(source, Registers)):
             expected = f"registers by {', '.join(f'numpy.{x}' for x in REDUCTIONS)}"
             raise refused(s.line, f"a reduction by {f}", expected, "use another function, or target")
         mine = self.homes.tiles[total.piece]
         if mine.whole is None or not mine.whole[0].same(tile):
-            raise refused(
-                s.line,
-                "a reduction of what several threads have",
-                "of a thread's own registers",
-                "reduce, then shuffle_xor",
-            )
+            what = "a reduction of what several threads have"
+            raise refused(s.line, what, "of a thread's own registers", "reduce, then shuffle_xor")
         self._require_same(s, source, tile)
-        (text,), wide = (
-            [self.name(source.piece)],
-            "float32" if str(s.target.tensor.dtype) == "float16" else str(s.target.tensor.dtype),
-        )
-        text = _cast(text, s.operands[1].tensor, wide)
+        kind = str(s.target.tensor.dtype)
+        wide = "float32" if kind == "float16" else kind
+        text = _cast(self.name(source.piece), s.operands[1].tensor, wide)
         for axis in reversed(mine.whole[1]):
             text = f"{REDUCTIONS[f.op]}({text}, {axis})"
         self._define(total.piece)

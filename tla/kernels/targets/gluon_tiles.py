@@ -193,8 +193,7 @@ class Tiles:
 
 
 def _value(loop: Loop, c: Counter) -> Any:
-    """A counter of a loop as an expression of its step: (step + first) % count, or of a phase how often
-    that began anew, % 2."""
+    """A counter of a loop by its step: (step + first) % count, or of a phase how often that began anew, % 2."""
     if c.of is None:
         return (loop.step + c.first) % c.period
     of = next(x for x in loop.counters if x.symbol is c.of or str(x.symbol) == str(c.of))

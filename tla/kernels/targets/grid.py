@@ -76,9 +76,8 @@ def write_grid(parts: Parts, runtime: Runtime) -> Source:
     if p.registers is not None and runtime.registers is not None:
         bounds = runtime.registers.format(p.registers)
     before = f'extern "C" __global__ void {bounds}'
-    form = Form(
-        language.head(), before, "static __device__ __forceinline__", kind, map="const __grid_constant__ CUtensorMap"
-    )
+    device, of_map = "static __device__ __forceinline__", "const __grid_constant__ CUtensorMap"
+    form = Form(language.head(), before, device, kind, map=of_map)
     return parts.source(writer, body, form, after=_launch(parts, writer, kind, runtime))
 
 
@@ -100,8 +99,7 @@ def _is_asked_for(p: Program) -> bool:
 
 
 def _launch(parts: Parts, writer: Writer, kind: str, runtime: Runtime) -> Callable[[list[str], list[str]], list[str]]:
-    """The lines of the host's function that launches the kernel: it refuses sizes that break a condition, and needs no
-    block for none."""
+    """The lines of the host's launch: it refuses sizes that break a condition, and does nothing for no block."""
     p, name, api = parts.program, parts.name, runtime.name
     grid = writer.values(p.grid)
 
@@ -111,9 +109,8 @@ def _launch(parts: Parts, writer: Writer, kind: str, runtime: Runtime) -> Callab
         asked = shared_bytes(p) if _is_asked_for(p) else 0
         attribute = f"{api}FuncAttributeMaxDynamicSharedMemorySize"
         settings = [(attribute, asked)] if asked else []
-        settings += (
-            [(f"{api}FuncAttributeNonPortableClusterSizeAllowed", 1)] if math.prod(p.cluster) > _PORTABLE else []
-        )
+        if math.prod(p.cluster) > _PORTABLE:
+            settings.append((f"{api}FuncAttributeNonPortableClusterSizeAllowed", 1))
         enough = [f"{api}FuncSetAttribute((const void *){name}, {what}, {value})" for what, value in settings]
         started = _started(name, api, f"dim3({', '.join(blocks)})", p.threads, asked, [*parts.order, *maps], p.cluster)
         body = [
@@ -125,14 +122,8 @@ def _launch(parts: Parts, writer: Writer, kind: str, runtime: Runtime) -> Callab
             *started,
         ]
         head = f"static inline {api}Error_t {name}_launch({', '.join([*parameters, f'{api}Stream_t stream'])}) {{"
-        return [
-            f"#ifndef {runtime.without_host}",
-            *_encoders(writer, name),
-            head,
-            *(f"    {line}" for line in body),
-            "}",
-            "#endif",
-        ]
+        function = [head, *(f"    {line}" for line in body), "}"]
+        return [f"#ifndef {runtime.without_host}", *_encoders(writer, name), *function, "#endif"]
 
     return lines
 
@@ -160,18 +151,14 @@ def _started(
 
 
 def _encoders(writer: Writer, name: str) -> list[str]:
-    """The host's functions that make tensor maps, each by the driver's function that it is given; sizes are of
-    64 bits there."""
+    """The host's functions that make tensor maps, each by the driver's function given; sizes are of 64 bits."""
     lines = []
     for k, (_argument, made) in enumerate(writer.maps):
         sizes = "".join(f", cuuint64_t {n}" for n in _sizes(made))
         *before, call = emit_tma(made).splitlines()
-        lines += [
-            f"static inline CUresult {name}_map{k}({_ENCODE_TYPE} {_ENCODE}, CUtensorMap &map, void *address{sizes}) "
-            f"{{",
-            *(f"    {line}" for line in (*before, f"return {call}")),
-            "}",
-        ]
+        given = f"{_ENCODE_TYPE} {_ENCODE}, CUtensorMap &map, void *address{sizes}"
+        lines.append(f"static inline CUresult {name}_map{k}({given}) {{")
+        lines += [*(f"    {line}" for line in (*before, f"return {call}")), "}"]
     return lines
 
 

@@ -57,11 +57,8 @@ class Lanes(Instructions):
 
     def cells(self, atom: CopyAtom, cells: list[Cells], held: list[Registers]) -> tuple[list[str], bool]:
         thread, count = index("tid", self.threads), len(held[0].elements)
-        places = [
-            place_of(part.element(atom.val_dst(thread % int(size(atom.thr_id)), v)))
-            for part in cells
-            for v in range(count)
-        ]
+        elements = [atom.val_dst(thread % int(size(atom.thr_id)), v) for v in range(count)]
+        places = [place_of(part.element(x)) for part in cells for x in elements]
         before, texts = self.values(places)
         names = [f"{own.name}[tid][{n}]" for own in held for n in own.elements]
         return [*before, *(f"{to} = {cells[0].name}[{at}];" for to, at in zip(names, texts))], True
@@ -90,11 +87,7 @@ class Lanes(Instructions):
         return lines, False
 
     def _sums_of_pairs(
-        self,
-        atom: MMAAtom,
-        tiles: list[dict[str, Tile]],
-        cells: list[Cells],
-        accumulates: str,
+        self, atom: MMAAtom, tiles: list[dict[str, Tile]], cells: list[Cells], accumulates: str
     ) -> list[str]:
         """The lines of products of two blocks of a cluster: each has its part of the operands and sums at one place."""
         m, n, k = map(int, leaves(atom.shape_mnk))
@@ -126,11 +119,9 @@ class Lanes(Instructions):
         sides = texts[: 2 * len(x.inside)]
         inside = " && ".join(f"{c} < {n}" for c, n in zip(sides[::2], sides[1::2]))
         shared, outside = f"{tile.arrays[0]}[{held}]", f"{tile.arrays[1]}[{at}]"
-        line = (
-            f"if ({inside}) {outside} = {shared};"
-            if tile.barrier is None
-            else f"{shared} = {inside} ? {outside} : {tile.zero};"
-        )
+        line = f"if ({inside}) {outside} = {shared};"
+        if tile.barrier is not None:
+            line = f"{shared} = {inside} ? {outside} : {tile.zero};"
         if tile.mask is not None:
             mask = tile.mask.text(texts[len(sides) :])
             line = f"all_{tile.arrays[0]}[to_cta][{held}] = {inside} ? {outside} : {tile.zero};"
@@ -148,10 +139,8 @@ class Lanes(Instructions):
             name = self._named(atom.instruction.replace(".", "_"), (kind, at))
             if name not in self.functions:
                 count = int(size(of_row[1]))
-                sides = (
-                    [(f"(({kind} *)rows[lane])[{v}]", of_row) for v in range(count)],
-                    [(f"d[d_each * lane + {n}]", own) for n in at],
-                )
+                in_rows = [(f"(({kind} *)rows[lane])[{v}]", of_row) for v in range(count)]
+                sides = in_rows, [(f"d[d_each * lane + {n}]", own) for n in at]
                 gathered, given = reversed(sides) if stores_rows(atom) else sides
                 self.functions[name] = [
                     f"static inline void {name}(void *const *rows, {kind} *d, int d_each) {{",
@@ -173,9 +162,8 @@ class Lanes(Instructions):
     def _product(self, atom: MMAAtom, lanes: int, given: dict[str, Registers], read: dict[str, Tile]) -> list[str]:
         """The lines of one product; tiles of shared memory are gathered before."""
         kinds, at = {x: r.kind for x, r in (given | read).items()}, {x: self._relative(r) for x, r in given.items()}
-        name = self._named(
-            atom.instruction.replace(".", "_").replace("::", "_"), tuple((kinds[x], at.get(x)) for x in "DABC")
-        )
+        word = atom.instruction.replace(".", "_").replace("::", "_")
+        name = self._named(word, tuple((kinds[x], at.get(x)) for x in "DABC"))
         if name not in self.functions:
             m, n, k = map(int, leaves(atom.shape_mnk))
             total = "double" if kinds["C"] == "double" else "int" if "int" in kinds["C"] else "float"
@@ -185,22 +173,16 @@ class Lanes(Instructions):
             for x, own, extent, layout in ("A", "a", m * k, atom.A), ("B", "b", n * k, atom.B):
                 if x in given:
                     tiles += [f"    {kinds[x]} {own}_tile[{extent}];"]
-                    tiles += self._lanes(
-                        lanes, layout, [f"{own}_tile[{{}}] = {own}[{own}_each * lane + {i}];" for i in at[x]]
-                    )
+                    moved = [f"{own}_tile[{{}}] = {own}[{own}_each * lane + {i}];" for i in at[x]]
+                    tiles += self._lanes(lanes, layout, moved)
+            product = f"({total})a_tile[at % {m} + {m} * k] * ({total})b_tile[at / {m} + {n} * k]"
             sums = [
                 f"{{{{ const int at = {{}}; {total} sum = c[c_each * lane + {i}]; "
-                f"for (int k = 0; k < {k}; ++k) sum += ({total})a_tile[at % {m} + {m} * k] * ({total})b_tile[at / {m} "
-                f"+ {n} * k]; "
-                f"d[d_each * lane + {j}] = ({kinds['D']})sum; }}}}"
+                f"for (int k = 0; k < {k}; ++k) sum += {product}; d[d_each * lane + {j}] = ({kinds['D']})sum; }}}}"
                 for i, j in zip(at["C"], at["D"])
             ]
-            self.functions[name] = [
-                f"static inline void {name}({parameters}) {{",
-                *tiles,
-                *self._lanes(lanes, atom.C, sums),
-                "}",
-            ]
+            head = f"static inline void {name}({parameters}) {{"
+            self.functions[name] = [head, *tiles, *self._lanes(lanes, atom.C, sums), "}"]
         arguments = {x: f"&{r.name}[tid][{r.elements[0]}], {self._each(r)}" for x, r in given.items()}
         call = f"{name}({', '.join(arguments.get(x, f'{x.lower()}_tile') for x in 'DABC')});"
         gathered = [line for x, tile in read.items() for line in self._gathered(f"{x.lower()}_tile", tile)]
@@ -219,12 +201,8 @@ class Lanes(Instructions):
         count = int(size(tile.tensor.shape))
         before, (place,) = self.values([add(tile.tensor.offset, tile.tensor.layout(index("lane", count)))])
         body = [*(line.replace("{int}", "int") for line in before), f"{name}[lane] = {tile.name}[{place}];"]
-        return [
-            f"{tile.kind} {name}[{count}];",
-            f"for (int lane = 0; lane < {count}; ++lane) {{",
-            *(f"    {x}" for x in body),
-            "}",
-        ]
+        loop = [f"for (int lane = 0; lane < {count}; ++lane) {{", *(f"    {x}" for x in body), "}"]
+        return [f"{tile.kind} {name}[{count}];", *loop]
 
     def _lanes(self, lanes: int, layout: Layout, lines: list[str]) -> list[str]:
         """The loop over the lanes of lines, each for a value, with the place of it in the tile."""

@@ -68,15 +68,9 @@ _MAP = [
 ]
 #: A copy of a box between shared memory, of address %0, and the tensor of the map %1; of a load %2 is the mbarrier, and
 #: to several blocks %3 their mask. The number of the first coordinate.
-_LOAD = (
-    "cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {{{at}}}], [%2];",
-    3,
-)
-_MULTICAST = (
-    "cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, "
-    "{{{at}}}], [%2], %3;",
-    4,
-)
+_COPY = "cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes"
+_LOAD = _COPY + " [%0], [%1, {{{at}}}], [%2];", 3
+_MULTICAST = _COPY + ".multicast::cluster [%0], [%1, {{{at}}}], [%2], %3;", 4
 #: The bits of an address of shared memory, as all blocks of a cluster see it, that stay for that of the first block of
 #: a pair. Source: CUTLASS include/cute/arch/copy_sm100_tma.hpp, `Sm100MmaPeerBitMask`.
 _FIRST_OF_PAIR = "0xfeffffffu"
@@ -84,8 +78,7 @@ _STORE = "cp.async.bulk.tensor.{rank}d.global.shared::cta.bulk_group [%1, {{{at}
 
 
 class Ptx(Instructions):
-    """NVIDIA's instructions. functions: those of the text that are called, by name; fenced: whether tensor
-    memory is used."""
+    """NVIDIA's instructions. functions: those of the text that are called, by name; fenced: of tensor memory."""
 
     def __init__(self, *, fenced: bool) -> None:
         super().__init__()
@@ -158,8 +151,7 @@ class Ptx(Instructions):
         return self._called("cluster_sync", [line for word in _OF_CLUSTERS for line in self._part(word)])
 
     def _part(self, word: str) -> list[str]:
-        """The lines of one half of cluster_sync, with what orders tensor memory: before threads arrive, and behind a
-        wait."""
+        """The lines of a half of cluster_sync, with the order of tensor memory: before arrival, and behind a wait."""
         arrives, line = word == "cluster_arrive", f'asm volatile("{_ORDERS[word]};" ::: "memory");'
         return [*self._fences(tcgen05.BEFORE), line] if arrives else [line, *self._fences(tcgen05.AFTER)]
 
@@ -185,11 +177,8 @@ class Ptx(Instructions):
         at, (form, first) = [f"c{i}" for i in range(rank)], _MULTICAST if tile.mask else _STORE if stores else _LOAD
         barrier_at = SHARED.format("barrier")
         if tile.of_pairs:
-            name, form, barrier_at = (
-                f"{name}_2sm",
-                form.replace("d.shared", "d.cta_group::2.shared"),
-                f"{barrier_at} & {_FIRST_OF_PAIR}",
-            )
+            name, form = f"{name}_2sm", form.replace("d.shared", "d.cta_group::2.shared")
+            barrier_at = f"{barrier_at} & {_FIRST_OF_PAIR}"
         asm = form.format(rank=rank, at=", ".join(f"%{first + i}" for i in range(rank)))
         operands = [f'"r"({SHARED.format("shared")})', '"l"(&map)', *([] if stores else [f'"r"({barrier_at})'])]
         operands += [*(['"h"(mask)'] if tile.mask else []), *(f'"r"({c})' for c in at)]
@@ -206,8 +195,7 @@ class Ptx(Instructions):
         return ["if (tid == 0) {", *(f"    {line}" for line in calls), "}"], True
 
     def _fence(self, x: Registers) -> list[str]:
-        """The lines by which a compiler sees that registers change: it moves nothing that touches them over what orders
-        their products."""
+        """The lines by which a compiler sees registers change: it moves nothing of them over their products' order."""
         constraint, kind = self._constraint(x.kind)
         name = f"fence_operand_{constraint}"
         self.functions[name] = [f'{DEVICE} {name}({kind} &x) {{ asm volatile("" : "+{constraint}"(x) :: "memory"); }}']
@@ -215,10 +203,8 @@ class Ptx(Instructions):
         return [f"{name}({word});" for word in words]
 
     def matrices(self, atom: CopyAtom, rows: list[str], held: list[Registers]) -> Iterator[tuple[list[str], bool]]:
-        name, way, side = (
-            atom.instruction.replace(".", "_"),
-            *(("", atom.reads) if stores_rows(atom) else ("=", atom.writes)),
-        )
+        name = atom.instruction.replace(".", "_")
+        way, side = ("", atom.reads) if stores_rows(atom) else ("=", atom.writes)
         lines = []
         for row, own in zip(rows, held):
             words = self._words(own, side.bits)
@@ -244,8 +230,7 @@ class Ptx(Instructions):
     def _of_warpgroups(
         self, atom: MMAAtom, operands: list[dict[str, Registers]], tiles: list[dict[str, Tile]]
     ) -> list[str]:
-        """Products of warpgroups, which add to registers: a descriptor for each operand in shared memory,
-        and steps from it."""
+        """Products of warpgroups, which add to registers: descriptors of operands in shared memory, steps from them."""
         told = _told(atom, [str(getattr(atom, f"major_{x}")) for x in tiles[0]])
         name = "_".join([atom.instruction.replace(".", "_"), *told]).replace("-", "minus_")
         made, described = descriptors(self.functions, tiles)
@@ -260,11 +245,9 @@ class Ptx(Instructions):
                     words += (held := self._words(given[x], atom.register_bits))
                     forms.append(("+" if x == "D" else "", *self._constraint(given[x].kind), len(held)))
             calls.append(f"{name}({', '.join(words)});")
-            self._function(
-                name,
-                f"{{ .reg .pred p; setp.eq.u32 p, 0, 0; {atom.instruction} {{}}, p{''.join(f', {x}' for x in told)}; }}",
-                forms,
-            )
+            rest = "".join(f", {x}" for x in told)
+            asm = f"{{ .reg .pred p; setp.eq.u32 p, 0, 0; {atom.instruction} {{}}, p{rest}; }}"
+            self._function(name, asm, forms)
         return [*made, *calls]
 
     @staticmethod
@@ -310,8 +293,7 @@ class Ptx(Instructions):
 
 
 def _told(atom: MMAAtom, majors: list[str]) -> list[str]:
-    """The numbers behind wgmma's operands: of floats the signs of A and B, of 16 bits 1 for each tile
-    that is MN-major."""
+    """The numbers behind wgmma's operands: the signs of A and B, of 16 bits 1 for each tile that is MN-major."""
     signs = ["-1" if negated else "1" for negated in (atom.arithmetic.negate_A, atom.arithmetic.negate_B)]
     of_floats = not numpy_type(atom.val_D).startswith("int")
     return [*(signs if of_floats else []), *(str(int(x == "MN")) for x in majors if atom.val_A.bits == 16)]

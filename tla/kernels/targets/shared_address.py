@@ -16,8 +16,7 @@ SHARED = "(unsigned int)__cvta_generic_to_shared({})"
 def descriptors(
     functions: dict[str, list[str]], tiles: list[dict[str, Tile]]
 ) -> tuple[list[str], list[dict[str, str]]]:
-    """The lines that make a descriptor of each operand in shared memory, and those of each product: a descriptor, and a
-    step from it."""
+    """The lines that make a descriptor of each operand in shared memory, and those of products, by steps from it."""
     starts: dict[tuple[str, str, int], str] = {}
     operands = []
     for read in tiles:
@@ -26,9 +25,9 @@ def descriptors(
             start = starts.setdefault((tile.name, tile.start, tile.descriptor), f"descriptor_{len(starts)}")
             found[x] = f"{start} + {tile.step}" if tile.step else start
         operands.append(found)
+    given = "const void *start, unsigned long long bits"
     functions["matrix_descriptor"] = [
-        "static __device__ __forceinline__ unsigned long long matrix_descriptor(const void *start, unsigned long long "
-        "bits) {",
+        f"static __device__ __forceinline__ unsigned long long matrix_descriptor({given}) {{",
         f"    return bits | (({SHARED.format('start')} & 0x3ffff) >> 4);",
         "}",
     ]

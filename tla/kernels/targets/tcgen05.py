@@ -36,9 +36,8 @@ def reserve(functions: dict[str, list[str]], word: str, name: str, address: str,
     """The lines of a statement about tensor memory; what it calls is among the functions then."""
     if word == "tmem":
         return [f"{name} = {address};"]
-    given = (
-        "" if word.startswith("release") else f"&{address}, {columns}" if word == "allocate" else f"{name}, {columns}"
-    )
+    of = f"&{address}" if word == "allocate" else name
+    given = "" if word.startswith("release") else f"{of}, {columns}"
     first = SHARED.format("address") if word == "allocate" else "address"
     operands = f' :: "r"({first}), "r"(columns)' if given else ""
     ptx = _RESERVES[word].format(sms=sms)
@@ -71,9 +70,9 @@ def products(
     """The lines of products that add to tensor memory, of the first thread."""
     name, bits = atom.instruction.replace(".", "_").replace("::", "_"), instruction_descriptor(atom).bits
     made, operands = descriptors(functions, tiles)
+    given = "unsigned int d, unsigned long long a, unsigned long long b, unsigned int types, int accumulates"
     functions[name] = [
-        f"{DEVICE} {name}(unsigned int d, unsigned long long a, unsigned long long b, unsigned int types, int "
-        f"accumulates) {{",
+        f"{DEVICE} {name}({given}) {{",
         f'    asm volatile("{{ .reg .pred p; setp.ne.u32 p, %4, 0; {atom.instruction} [%0], %1, %2, %3, p; }}"',
         '        :: "r"(d), "l"(a), "l"(b), "r"(types), "r"(accumulates) : "memory");',
         "}",

@@ -37,11 +37,9 @@ class Form:
         self._starts = {x: self._vectors(atom, x, parts[x]) for x in "DCAB"}
         self._is_wide = {x: int(size(atom.operand(x))) > 1 for x in "AB"}
         self.type_name = f"{self.kind}_{self.wide}"
-        width = self.wide * _BYTES[self.kind]
-        self.type_definition = (
-            f"typedef {self.kind} {self.type_name} __attribute__((vector_size({width}), aligned({_BYTES[self.kind]}), "
-            "may_alias));"
-        )
+        each = _BYTES[self.kind]
+        attributes = f"vector_size({self.wide * each}), aligned({each}), may_alias"
+        self.type_definition = f"typedef {self.kind} {self.type_name} __attribute__(({attributes}));"
         self.key: Any = (self.kind, extents, *self._starts.values(), len(self.names))
 
     def _vectors(self, atom: MMAAtom, name: str, part: Part) -> tuple[int, ...]:
@@ -51,13 +49,10 @@ class Form:
             raise LeafTypeError(what, "one type of float32 or float64", "convert it first")
         count = int(size(atom.operand("C" if name == "D" else name)))
         starts = part.offsets[::count]
-        if any(
-            part.offsets[i + v] != part.offsets[i] + v for i in range(0, len(part.offsets), count) for v in range(count)
-        ):
+        if any(x != starts[i // count] + i % count for i, x in enumerate(part.offsets)):
             what = f"{atom.name} of {name} whose {count} elements of a vector do not lie one behind the other"
-            raise LeafTypeError(
-                what, "contiguous vectors", "give shared memory a layout in which they are, or copy to a fragment"
-            )
+            fix = "give shared memory a layout in which they are, or copy to a fragment"
+            raise LeafTypeError(what, "contiguous vectors", fix)
         return starts
 
     def function(self, name: str) -> list[str]:
@@ -65,10 +60,8 @@ class Form:
         parameters = ", ".join(f"{'' if x == 'D' else 'const '}{self.kind} *{x.lower()}" for x in self.names)
         pairs = [(i, j) for j in range(self.n) for i in range(self.m)]
         before = "c" if "C" in self.names else "d"
-        held = [
-            (f"d{i}_{j}", self._starts[before.upper()][i + self.m * j], self._starts["D"][i + self.m * j])
-            for i, j in pairs
-        ]
+        sides = self._starts[before.upper()], self._starts["D"]
+        held = [(f"d{i}_{j}", *(side[i + self.m * j] for side in sides)) for i, j in pairs]
         return [
             f"static inline void {name}({parameters}) {{",
             *(f"    {self.type_name} {x} = *(const {self.type_name} *)&{before}[{start}];" for x, start, _end in held),
@@ -78,8 +71,7 @@ class Form:
         ]
 
     def _steps(self) -> Iterator[str]:
-        """The steps along K: a loop, where each operand goes on by the same distance from step to step; else
-        one after the other."""
+        """The steps along K: a loop where each operand goes on by one distance; else one after the other."""
         strides = [_stride(self._starts[x], count) for x, count in (("A", self.m), ("B", self.n))]
         if None in strides or self.k == 1:
             for step in range(self.k):
@@ -92,10 +84,8 @@ class Form:
     def _step(self, step: int, moved: Sequence[str]) -> Iterator[str]:
         """The lines of a step: the narrower operand's values are taken when they are needed, one after the other."""
         counts = {"A": self.m, "B": self.n}
-        at = {
-            x: [f"{x.lower()}[{go}{start}]" for start in self._starts[x][step * counts[x] :][: counts[x]]]
-            for x, go in zip("AB", moved)
-        }
+        starts = {x: self._starts[x][step * n :][:n] for x, n in counts.items()}
+        at = {x: [f"{x.lower()}[{go}{start}]" for start in starts[x]] for x, go in zip("AB", moved)}
         wide, single = ("A", "B") if self._is_wide["A"] else ("B", "A")
         for i, x in enumerate(at[wide]):
             yield f"const {self.type_name} v{i} = *(const {self.type_name} *)&{x};"

@@ -65,13 +65,8 @@ class Names:
     def __init__(
         self, program: Program, language: CLanguage, own: str, instructions: Instructions, *, loops: bool
     ) -> None:
-        self.program, self.language, self.own, self._instructions, self._loops = (
-            program,
-            language,
-            own,
-            instructions,
-            loops,
-        )
+        self.program, self.language, self.own = program, language, own
+        self._instructions, self._loops = instructions, loops
         self.registers: dict[int, tuple[str, Tensor]] = {}
         self.bits = 32
         self.operations: set[str] = set()
@@ -86,9 +81,9 @@ class Names:
     def by_digits(self, wanted: Sequence[Any]) -> tuple[Any, ...]:
         """Expressions of the digits of a thread's number, where threads are loops over these."""
         number = digits_of(wanted, self.program.threads) if self._loops else None
-        return tuple(
-            wanted if number is None else (x.at({"tid": number}) if isinstance(x, SymInt) else x for x in wanted)
-        )
+        if number is None:
+            return tuple(wanted)
+        return tuple(x.at({"tid": number}) if isinstance(x, SymInt) else x for x in wanted)
 
     def element_type(self, t: Tensor) -> str:
         return self.type_named(f"elements of {t.dtype} in a kernel's text", str(t.dtype))
@@ -151,11 +146,8 @@ class Names:
 
     def instructions(self, s: Statement) -> Instructions:
         """The instructions of the target; LeafTypeError where it does not have this one."""
-        require_written(
-            s.line,
-            self._instructions,
-            s.atom if isinstance(s, Copy) else s.step.mma.atom if isinstance(s, Product) else None,
-        )
+        atom = s.atom if isinstance(s, Copy) else s.step.mma.atom if isinstance(s, Product) else None
+        require_written(s.line, self._instructions, atom)
         return self._instructions
 
     def barrier(self) -> str:
@@ -171,17 +163,14 @@ class Names:
         self.buffer(t)
         parts = Offsets(t).parts
         if id(t.data) not in self.registers or any(terms for terms, _n in parts):
-            what = (
-                f"{s.line}: an operand of an instruction of several threads that is not in registers, or that symbols "
-                "choose"
-            )
+            operand = "an operand of an instruction of several threads"
+            what = f"{s.line}: {operand} that is not in registers, or that symbols choose"
             raise LeafTypeError(what, "registers by number", "copy it to partition_fragment_A(...) or the like first")
         return [n for _terms, n in parts]
 
 
 class Values:
-    """Texts of expressions of one statement, as they are to be written. lines computes those that have
-    symbols, each once."""
+    """Texts of a statement's expressions, as they are to be written. lines computes those of symbols, each once."""
 
     def __init__(self, names: Names, wanted: Sequence[Any], written: Sequence[Any]) -> None:
         self.names: dict[Any, str] = {}

@@ -39,8 +39,7 @@ from .names import Names, Values
 
 
 def several(names: Names, s: Statement) -> Iterator[tuple[list[str], bool]] | None:
-    """The lines of an instruction of several threads or of vectors, and whether they are of each thread; None of
-    another statement."""
+    """The lines of an instruction of several threads or vectors, and whether of each thread; None of others."""
     if isinstance(s, Copy) and int(size(s.atom.thr_id)) > 1:
         return _cells(names, s) if is_of_tensor_memory(s.atom) else _matrices(names, s)
     if isinstance(s, Product) and is_of_tensor_memory(s.step.mma.atom):
@@ -75,9 +74,8 @@ def _boxes(names: Names, s: Load) -> Iterator[tuple[list[str], bool]]:
     places, held = outside.places, Offsets(inside.tensor)
     argument = names.program.argument_of(outside.tensor)
     if places is None or argument is None:
-        raise LeafTypeError(
-            f"{s.line}: a copy by TMA of what is no argument", "a tile of an argument", "make the map of an argument"
-        )
+        what = f"{s.line}: a copy by TMA of what is no argument"
+        raise LeafTypeError(what, "a tile of an argument", "make the map of an argument")
     boxes = tma.TV[1][0][1]
     firsts = [int(boxes(i)) for i in range(int(size(boxes)))]
     at = [tuple(leaves(as_coordinate(tma.tma_tensor(tuple(modes_of(coordinate_of(places, i))))))) for i in firsts]
@@ -91,18 +89,12 @@ def _boxes(names: Names, s: Load) -> Iterator[tuple[list[str], bool]]:
         offsets = [add(t.offset, t.layout(i)) for t in (inside.tensor, outside.tensor)]
         return Element(offsets[0], offsets[1], [*zip(where, extents)])
 
-    tile = MovedTile(
-        names.map_of(argument, tma.map),
-        [*zip(starts, ([values.of(x) for x in c] for c in at))],
-        None if s.barriers is None else names.place(s.barriers, values.of(s.at)),
-        (names.buffer(inside.tensor), argument),
-        names.number(0, names.element_type(inside.tensor)),
-        int(size(inside.tensor.shape)),
-        element,
-        s.mask,
-        mask_of(s, values),
-        tma.operation in OF_PAIRS,
-    )
+    made, moved = names.map_of(argument, tma.map), [*zip(starts, ([values.of(x) for x in c] for c in at))]
+    barrier = None if s.barriers is None else names.place(s.barriers, values.of(s.at))
+    arrays = (names.buffer(inside.tensor), argument)
+    zero, count = names.number(0, names.element_type(inside.tensor)), int(size(inside.tensor.shape))
+    masks = (s.mask, mask_of(s, values))
+    tile = MovedTile(made, moved, barrier, arrays, zero, count, element, *masks, tma.operation in OF_PAIRS)
     lines, threads = names.instructions(s).move(tile)
     yield ([*values.lines, *lines] if threads else lines), threads
 
@@ -119,9 +111,9 @@ def mask_of(s: Load | Signal, values: Values) -> str:
 
 def _matrices(names: Names, s: Copy) -> Iterator[tuple[list[str], bool]]:
     """Loads and stores of matrices: of each instruction the address of the thread's row, and its registers."""
-    memory, registers = (
-        (s.target.tensor, s.source.tensor) if stores_rows(s.atom) else (s.source.tensor, s.target.tensor)
-    )
+    memory, registers = s.source.tensor, s.target.tensor
+    if stores_rows(s.atom):
+        memory, registers = registers, memory
     name, kind, held = names.buffer(registers), names.element_type(registers), names.held(s, registers)
     count, width = (int(size(layout[1])) for layout in lanes_and_rows(s.atom))
     places = Offsets(memory)
@@ -138,23 +130,20 @@ def _products(names: Names, s: Product) -> Iterator[tuple[list[str], bool]]:
     t = {name: s.operands[name].tensor for name in "DABC"}
     extents = {name: matrix_extents(t[name], s.step.one_value) for name in "ABC"}
     tiles = {name: require_tiles("gemm", atom, name, t[name]) for name in "AB" if atom.memory(name) == "smem"}
-    held = {
-        name: [*range(int(size(tiles[name].steps)))] if name in tiles else names.held(s, x) for name, x in t.items()
-    }
+    held = {name: names.held(s, x) for name, x in t.items() if name not in tiles}
+    held |= {name: [*range(int(size(x.steps)))] for name, x in tiles.items()}
     named = {name: (names.buffer(x), names.element_type(x)) for name, x in t.items()}
     values = names.values([x.start for x in tiles.values()])
 
     def tile(name: str, part: int) -> Tile:
         found = tiles[name]
-        return Tile(
-            *named[name], values.of(found.start), found.descriptor.bits, int(found.steps(part)), tile_of(t[name], part)
-        )
+        start, step = values.of(found.start), int(found.steps(part))
+        return Tile(*named[name], start, found.descriptor.bits, step, tile_of(t[name], part))
 
     found, read = [], []
     for at in products(extents, held):
-        of = {
-            x: "D" if at[x] is at["D"] else x for x in at
-        }  # what an instruction adds to is what the one before has written
+        # what an instruction adds to is what the one before has written
+        of = {x: "D" if at[x] is at["D"] else x for x in at}
         found.append({x: Registers(*named[of[x]], tuple(at[x])) for x in at if x not in tiles})
         read.append({x: tile(x, at[x][0]) for x in tiles})
     for lines, threads in names.instructions(s).product(atom, found, read):
@@ -198,21 +187,13 @@ def _sums(names: Names, s: Product) -> Iterator[tuple[list[str], bool]]:
 
     def tile(name: str, part: int) -> Tile:
         found, t = tiles[name], one[name]
-        start = values.of(found.start) if instructions.has_addresses else ""
-        return Tile(
-            names.buffer(t),
-            names.element_type(t),
-            start,
-            found.descriptor.bits,
-            int(found.steps(part)),
-            tile_of(t, part),
-        )
+        start, step = values.of(found.start) if instructions.has_addresses else "", int(found.steps(part))
+        return Tile(names.buffer(t), names.element_type(t), start, found.descriptor.bits, step, tile_of(t, part))
 
     order = [(i, j, step) for step in range(k) for j in range(n) for i in range(m)]
     read = [{"A": tile("A", i + m * step), "B": tile("B", j + n * step)} for i, j, step in order]
-    cells = [
-        _cells_of(names, values if instructions.has_addresses else None, parts[i + m * j]) for i, j, _step in order
-    ]
+    addressed = values if instructions.has_addresses else None
+    cells = [_cells_of(names, addressed, parts[i + m * j]) for i, j, _step in order]
     chosen = [f"const int accumulates = {values.comparisons(asked)};"] if asked else []
     lines, threads = instructions.sums(atom, read, cells, "accumulates" if asked else str(int(s.accumulates is True)))
     lines = [*values.lines, *chosen, *lines]
@@ -220,22 +201,18 @@ def _sums(names: Names, s: Product) -> Iterator[tuple[list[str], bool]]:
 
 
 def asynchronous_registers(names: Names, word: str, loaded: Sequence[Tensor]) -> list[Registers]:
-    """The registers of instructions that a word waits for: those that products of warpgroups add to, or those that are
-    being loaded."""
+    """The registers of what a word waits for: products of warpgroups add to them, or they are being loaded."""
     if word.startswith("fence_view_async_tmem"):
         tensors = [*loaded]
     else:
-        products = (
-            s for s in names.program.statements() if isinstance(s, Product) and is_asynchronous(s.step.mma.atom)
-        )
-        tensors = [s.operands["D"].tensor for s in products]
+        products = (s for s in names.program.statements() if isinstance(s, Product))
+        tensors = [s.operands["D"].tensor for s in products if is_asynchronous(s.step.mma.atom)]
     found = {id(t.data): Registers(names.buffer(t), names.element_type(t), tuple(range(len(t.data)))) for t in tensors}
     return [*found.values()]
 
 
 def loaded_before(body: Sequence[Statement]) -> dict[int, list[Tensor]]:
-    """The registers that loads of tensor memory may still write at each wait for them: of a statement's place in
-    Python's memory."""
+    """The registers that loads of tensor memory may still write at each wait for them, by the statement's id."""
     found: dict[int, dict[int, Tensor]] = {}
 
     def through(statements: Sequence[Statement], held: dict[int, Tensor]) -> dict[int, Tensor]:

@@ -88,12 +88,8 @@ class Parts(NamedTuple):
         """
         p = self.program
         conditions, asked, tests = _required(p, self.name, writer)
-        written = {
-            name
-            for s in p.statements()
-            for verb, x in accesses(s)
-            if verb == "writes" and (name := p.argument_of(x.tensor))
-        }
+        names = (p.argument_of(x.tensor) for s in p.statements() for verb, x in accesses(s) if verb == "writes")
+        written = {name for name in names if name}
         parameters = parameter_list(p, self.order, writer, written)
         first = [form.requires.format(f"{self.name}_requires({', '.join(asked)})")] if asked and form.requires else []
         lines = [f"    {line}" if not line.startswith("#") else line for line in (*first, *body)]
@@ -104,11 +100,9 @@ class Parts(NamedTuple):
         together = f", in clusters of {' by '.join(map(str, p.cluster))}" if p.cluster else ""
         blocks = f"{p.threads} threads a block, {' by '.join(map(str, p.grid))} blocks{together}"
         comment = [f"{self.name}: the kernel {p.name}, {blocks}. Made by tla."]
-        comment += [
-            self.checked,
-            *required(conditions),
-            *([f"assumes that {aligned} begin at multiples of 16 bytes"] if aligned else []),
-        ]
+        comment += [self.checked, *required(conditions)]
+        comment += [f"assumes that {aligned} begin at multiples of 16 bytes"] if aligned else []
+        given = [*parameters, *(f"{form.map} {x}" for x, *_of in maps)]
         text = [
             *(f"// {line}" for line in comment),
             *form.head,
@@ -116,8 +110,7 @@ class Parts(NamedTuple):
             *helpers_of(writer, form.function),
             *writer.functions(),
             *(line for line in tests if line not in form.head),
-            f"{form.before} "
-            f"{self.name}({', '.join([*parameters, *(f'{form.map} {x}' for x, *_of in maps)]) or 'void'}) {{",
+            f"{form.before} {self.name}({', '.join(given) or 'void'}) {{",
             *(f"    (void){name};" for name in unused),
             *lines,
             "}",
@@ -152,8 +145,7 @@ class Form(NamedTuple):
 
 
 def _required(program: Program, name: str, writer: Writer) -> tuple[tuple[Condition, ...], list[str], list[str]]:
-    """The conditions that sizes are to meet, the sizes that they are about, and the function of the text that tells
-    whether they do."""
+    """The conditions of sizes, the sizes that they are about, and the text's function that tells if they hold."""
     sizes = sizes_of(program)
     if not sizes:
         return (), [], []

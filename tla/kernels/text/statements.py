@@ -20,10 +20,7 @@ from ...core.leaf_arithmetic import add, mul
 from ...core.questions import divides
 from ...symbolic.symint import poly_of
 from ..program.elements import Scalar, calls_functions, written
-from ..program.instructions import (
-    Instructions,
-    matrix_extents,
-)
+from ..program.instructions import Instructions, matrix_extents
 from ..program.offsets import Offsets
 from ..program.statements import (
     Access,
@@ -98,9 +95,8 @@ class Writer(Names):
                 held = [*self.blocks(s.body, inside + 1)]
                 counters = _used(s.counters, held)
                 yield Block([f"{{int}} {c.symbol} = {c.first};" for c in counters], False, inside)
-                yield Block(
-                    [f"for ({{int}} {s.step} = 0; {s.step} < {values.of(s.count)}; ++{s.step}) {{"], False, inside
-                )
+                steps = f"{{int}} {s.step} = 0; {s.step} < {values.of(s.count)}; ++{s.step}"
+                yield Block([f"for ({steps}) {{"], False, inside)
                 yield from held
                 yield Block([_next(c) for c in counters], False, inside + 1)
                 yield from self._ends(inside, indent)
@@ -127,9 +123,8 @@ class Writer(Names):
             elif isinstance(s, Signal):
                 values = self.values([s.at, s.number, *shifts_of(s)])
                 barrier, count = self.place(s.barriers, values.of(s.at)), len(s.barriers.data)
-                lines, threads = self.instructions(s).signal(
-                    s.word, barrier, count, values.of(s.number), mask_of(s, values)
-                )
+                number, mask = values.of(s.number), mask_of(s, values)
+                lines, threads = self.instructions(s).signal(s.word, barrier, count, number, mask)
                 yield Block([f"// {s.line}", *(values.lines if lines else []), *lines], threads, indent)
             elif (found := several(self, s)) is not None:
                 for lines, threads in found:
@@ -193,11 +188,9 @@ class Writer(Names):
             return text if of == to else f"({to}){text}"
 
         def number(x: Any, _kind: str) -> str:
-            return (
-                cast(x.name, self.type_named("a scalar", str(x.dtype)), kind)
-                if isinstance(x, Scalar)
-                else self.number(x, kind)
-            )
+            if not isinstance(x, Scalar):
+                return self.number(x, kind)
+            return cast(x.name, self.type_named("a scalar", str(x.dtype)), kind)
 
         def line(*at: str) -> str:
             *operands, target = at
@@ -215,15 +208,12 @@ class Writer(Names):
         return [f"{self.place(s.target.tensor, str(b))} = {self._others.format(name, a, mask)};" for a, b in pairs]
 
     def _each(self, accesses: Sequence[Access], write: Callable[..., str]) -> list[str]:
-        """A line for each element of tensors of one size, those of arguments where they are valid; one
-        element stands for all."""
+        """A line for each element of tensors of one size, those of arguments where valid; one stands for all."""
         starts = [Offsets(x.tensor) for x in accesses]
         count = max(len(start.parts) for start in starts)
         each = [*zip(accesses, starts)]
-        left = [
-            _left(pair for x, start in each for pair in in_argument(self.program, x, i % len(start.parts)))
-            for i in range(count)
-        ]
+        asked = ([(x, i % len(start.parts)) for x, start in each] for i in range(count))
+        left = [_left(pair for x, k in those for pair in in_argument(self.program, x, k)) for those in asked]
         values = self.values([*(x for start in starts for x in start.wanted), *_both(left)])
         places = zip(*(self._places(start, values) * (count // len(start.parts)) for start in starts))
         return [*values.lines, *(f"{values.condition(pairs)}{write(*at)}" for pairs, at in zip(left, places))]
@@ -253,9 +243,8 @@ class Writer(Names):
             elif count == 1 and otherwise is not None and left[i]:
                 lines.append(f"{b} = {values.comparisons(left[i])} ? {a} : {otherwise};")
             else:
-                lines.append(
-                    values.condition(left[i]) + (f"{b} = {a};" if count == 1 else self._vector(a, b, count * each // 8))
-                )
+                moved = f"{b} = {a};" if count == 1 else self._vector(a, b, count * each // 8)
+                lines.append(values.condition(left[i]) + moved)
         return lines
 
     def _vector(self, source: str, target: str, width: int) -> str:
@@ -289,8 +278,7 @@ class Writer(Names):
 
 
 def _used(counters: Sequence[Counter], body: Sequence[Block]) -> list[Counter]:
-    """The counters of a loop that its body names, and those that these go on by: a wait that a target does not have
-    names none."""
+    """The counters of a loop that its body names, and those these go on by: a wait that is not written has none."""
     words = {*WORD.findall("\n".join(line for block in body for line in block.lines))}
     named = {str(c.symbol) for c in counters} & words
     named |= {str(c.of) for c in counters if str(c.symbol) in named}
@@ -299,11 +287,9 @@ def _used(counters: Sequence[Counter], body: Sequence[Block]) -> list[Counter]:
 
 def _next(c: Counter) -> str:
     """The line by which a loop's counter goes on."""
-    return (
-        f"{c.symbol} = {c.symbol} == {c.period - 1} ? 0 : {c.symbol} + 1;"
-        if c.of is None
-        else f"{c.symbol} ^= {c.of} == 0;"
-    )
+    if c.of is not None:
+        return f"{c.symbol} ^= {c.of} == 0;"
+    return f"{c.symbol} = {c.symbol} == {c.period - 1} ? 0 : {c.symbol} + 1;"
 
 
 def _left(pairs: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
@@ -334,9 +320,8 @@ def _as_first(first: list[tuple[Any, Any]], pairs: list[tuple[Any, Any]], count:
     def follows(a: tuple[Any, Any], b: tuple[Any, Any]) -> bool:
         d = known(add(b[0], mul(a[0], -1)))
         same = d is not None and poly_of(a[1]) == poly_of(b[1])
-        return same and (
-            d == 0 or (0 < (d or 0) < count and divides(count, a[0]) is True and divides(count, a[1]) is True)
-        )
+        behind = 0 < (d or 0) < count and divides(count, a[0]) is True and divides(count, a[1]) is True
+        return same and (d == 0 or behind)
 
     return all(any(follows(a, b) for a in first) for b in pairs)
 
@@ -347,8 +332,7 @@ def _both(left: Iterable[list[tuple[Any, Any]]]) -> list[Any]:
 
 
 def _filled_before(s: Fill, after: Statement | None) -> Copy | None:
-    """The predicated copy behind a fill that writes the same elements, one at a time: both are one statement
-    of the text."""
+    """The predicated copy behind a fill of the same elements, one at a time: both are one statement of the text."""
     if not is_filled_before(s, after) or not isinstance(after, Copy):
         return None
     return after if max(after.atom.reads.bits, after.atom.writes.bits) <= 8 * s.target.tensor.dtype.itemsize else None

@@ -127,12 +127,8 @@ class Homes:
             if isinstance(x, Registers):
                 self._of_product(s, x, tile)
             elif name in "CD":
-                raise refused(
-                    s.line,
-                    "a product to memory",
-                    "accumulators in registers",
-                    "add up in make_fragment_like(...), and copy them",
-                )
+                fix = "add up in make_fragment_like(...), and copy them"
+                raise refused(s.line, "a product to memory", "accumulators in registers", fix)
         return True
 
     def _operand(self, s: Product, x: Side) -> Tile | None:
@@ -140,12 +136,8 @@ class Homes:
             return _of_memory(s.line, [x])
         if isinstance(x, Registers):
             return self.tiles[x.piece].values(_slots(x)) if x.piece in self.tiles else None
-        raise refused(
-            s.line,
-            "a product of what is in global memory",
-            "shared memory, or registers",
-            "copy it to shared memory first",
-        )
+        what = "a product of what is in global memory"
+        raise refused(s.line, what, "shared memory, or registers", "copy it to shared memory first")
 
     def _of_product(self, s: Product, x: Registers, tile: Tile) -> None:
         """Say that registers are a product's tile."""
@@ -153,12 +145,8 @@ class Homes:
         mine, before = tile.values([slots.index(k) for k in range(len(slots))]), self.tiles.get(x.piece)
         same = before is None or before.same(mine) or (before.layout is None and before.turned.same(mine))
         if not same or (before is not None and before.layout not in (None, mine.layout)):
-            raise refused(
-                s.line,
-                "registers that are one tile of this product and another elsewhere",
-                "one tile",
-                "copy them to others",
-            )
+            what = "registers that are one tile of this product and another elsewhere"
+            raise refused(s.line, what, "one tile", "copy them to others")
         self.tiles[x.piece] = mine
 
 
@@ -182,12 +170,8 @@ def _side(program: Program, s: Statement, access: Access) -> Side:
     found = side_of(program, s.line, access)
     if isinstance(s, Copy) and int(size(s.atom.thr_id)) > 1 and access is s.source:
         if not isinstance(found, Memory):
-            raise refused(
-                s.line,
-                f"the copy {s.atom.name}",
-                "a copy of each thread, or ldmatrix from shared memory",
-                "use UniversalCopy",
-            )
+            what = f"the copy {s.atom.name}"
+            raise refused(s.line, what, "a copy of each thread, or ldmatrix from shared memory", "use UniversalCopy")
         return loaded(s.line, s.atom, found)
     return found
 
@@ -237,20 +221,12 @@ def _reduced(line: Line, tile: Tile, count: int) -> Tile:
     kept: list[int] = []
     for k, (n, _x, first, end, own) in enumerate(parts := [*_parts(line, tile)]):
         if own and (first, end) != (1, n):
-            raise refused(
-                line,
-                "registers that have another tile elsewhere",
-                "a mode of a thread's own elements",
-                "copy them to others",
-            )
+            what = "registers that have another tile elsewhere"
+            raise refused(line, what, "a mode of a thread's own elements", "copy them to others")
         (axes if own else kept).append(k)
     if len(parts) != len(tile.shape) or not kept:
-        raise refused(
-            line,
-            "registers that have another tile elsewhere",
-            "a mode of a thread's own elements",
-            "copy them to others",
-        )
+        what = "registers that have another tile elsewhere"
+        raise refused(line, what, "a mode of a thread's own elements", "copy them to others")
     return Tile(tuple(tile.shape[k] for k in kept), tuple(tile.at[k][:, :1] for k in kept), None, (tile, tuple(axes)))
 
 

@@ -43,12 +43,8 @@ def of_tiles(s: Product, a: Tile, b: Tile) -> Operands:
     steps = k_of_a[:1, :1, :, :1]
     same = (rows == rows[:, :, :1, :, :1]).all() and (columns == columns[:, :, :1, :, :1]).all()
     if not same or (k_of_a != steps).any() or (k_of_b != steps).any() or {*steps.ravel()} != {*range(a.shape[1])}:
-        raise refused(
-            line,
-            "a product of other elements than those of two tiles",
-            "rows of A and B, and all of K",
-            "partition both alike",
-        )
+        what = "a product of other elements than those of two tiles"
+        raise refused(line, what, "rows of A and B, and all of K", "partition both alike")
     held = offsets(mma.atom.C).reshape(int(size(mma.atom.thr_id)), -1)[group[0]]  # (thread, value) -> in the atom's C
     each = np.arange(len(held))[:, None]
     values = len(a.at[0]), -1
@@ -57,12 +53,8 @@ def of_tiles(s: Product, a: Tile, b: Tile) -> Operands:
     whole = np.broadcast_arrays(of_rows[:, :, :, None], of_columns[:, :, None, :])
     c = tile_of(line, (x.transpose(0, 3, 2, 1).reshape(values) for x in whole), "C of a product")
     if c.shape != (a.shape[0], b.shape[0]):
-        raise refused(
-            line,
-            f"a product of A {a.shape} and B {b.shape} to C {c.shape}",
-            "all rows of A and B",
-            "use all of the tiles",
-        )
+        what = f"a product of A {a.shape} and B {b.shape} to C {c.shape}"
+        raise refused(line, what, "all rows of A and B", "use all of the tiles")
     if a.shape[1] < _LEAST:
         fix = "multiply all of a tile's K by one gemm"
         raise refused(line, f"a product of {a.shape[1]} along K", f"{_LEAST} at least, as Triton's dot has it", fix)
@@ -82,12 +74,8 @@ def _groups(s: Product, count: int) -> tuple[Any, tuple[Any, ...]]:
     if int(size(layout)) == 1:  # each thread has a product of its own
         return np.arange(count).reshape(1, count, 1), (np.zeros(count, int), np.arange(count), np.zeros(count, int))
     if int(size(layout[3])) != 1 or int(size(layout)) != count:
-        raise refused(
-            s.line,
-            f"a product by {int(size(layout))} threads of {count}, along K too",
-            "all threads, along M and N",
-            "use (2, 2, 1)",
-        )
+        what = f"a product by {int(size(layout))} threads of {count}, along K too"
+        raise refused(s.line, what, "all threads, along M and N", "use (2, 2, 1)")
     threads = offsets(layout)[..., 0]
     found = np.unravel_index(np.argsort(threads, axis=None), threads.shape)
     return threads, found
@@ -116,12 +104,8 @@ def _accumulator(s: Product, c: Tile) -> Any:
     if shape == (1, 1, 1) and not atom.val_SF:
         found = blocked(s.line, c)
         if found is None:
-            raise refused(
-                s.line,
-                "accumulators that no blocked layout has",
-                "one: dot_fma asks for it",
-                "lay the threads out in one order",
-            )
+            what = "accumulators that no blocked layout has"
+            raise refused(s.line, what, "one: dot_fma asks for it", "lay the threads out in one order")
         return found
     warps = [int(size(s.step.mma.thr_layout_vmnk[k])) for k in (1, 2)]
     of_warpgroups = by_descriptors(s)

@@ -126,12 +126,8 @@ def of_argument(program: Program, line: Line, name: str, places: Any) -> Argumen
         start, threads = split_thread(line, column[0], program.threads)
         steps = [known(add(x, -column[0])) for x in column]
         if None in steps:
-            raise refused(
-                line,
-                f"{name} at coordinates that are steps of unknown length apart",
-                "numbers",
-                "give the tile a static shape",
-            )
+            what = f"{name} at coordinates that are steps of unknown length apart"
+            raise refused(line, what, "numbers", "give the tile a static shape")
         local = threads[:, None] + np.asarray(steps)[None, :]
         starts.append(add(start, int(local.min())))
         arrays.append(local - local.min())
@@ -150,12 +146,8 @@ def split_thread(line: Line, x: Any, threads: int) -> tuple[Leaf, Any]:
         elif names == {"tid"}:
             moving.append(term)
         else:
-            raise refused(
-                line,
-                f"a place of {wrap(poly([term]))}",
-                "a part of the thread, plus the rest",
-                "cut the tile by static extents",
-            )
+            what = f"a place of {wrap(poly([term]))}"
+            raise refused(line, what, "a part of the thread, plus the rest", "cut the tile by static extents")
     found = array_of(poly(moving), {"tid": np.arange(threads)})
     return wrap(poly(fixed)), np.broadcast_to(found, threads)
 
@@ -174,12 +166,8 @@ def _of_memory(program: Program, line: Line, number: int, access: Access) -> Mem
     at = index[found]
     if len(rests) > 1 or (not staged and any(known(x) != 0 for x in rests)) or (at < 0).any():
         what = f"smem{number} at places that are no coordinates of a tile"
-        raise refused(
-            line,
-            what,
-            "one stage, and the rest static",
-            "make the stage the last mode of three: shared(element, (M, K, STAGES))",
-        )
+        fix = "make the stage the last mode of three: shared(element, (M, K, STAGES))"
+        raise refused(line, what, "one stage, and the rest static", fix)
     coordinates = []
     for n in sizes:
         coordinates.append(at % n)
@@ -239,11 +227,8 @@ def owners(line: Line, tile: Tile, what: str) -> LinearLayout:
     import numpy as np
 
     threads, values = tile.at[0].shape
-    for n, kind in (
-        (values, "elements of a thread"),
-        (threads, "threads"),
-        *((n, f"of the extents {tile.shape}") for n in tile.shape),
-    ):
+    extents = ((n, f"of the extents {tile.shape}") for n in tile.shape)
+    for n, kind in ((values, "elements of a thread"), (threads, "threads"), *extents):
         if not bits.is_power_of_two(n):
             fix = "take tiles, and parts of threads, whose extents are powers of two, or another target"
             raise refused(line, f"{what}: {n} {kind}", "a power of two", fix)
@@ -256,12 +241,8 @@ def owners(line: Line, tile: Tile, what: str) -> LinearLayout:
     made = xors(rows)[:, None] ^ xors(columns)[None, :]
     if (made != flat).any() or bits.Echelon([*rows, *columns]).rank < shift:
         fix = "let each thread take a part by a layout of powers of two: local_partition, or a tiled copy"
-        raise refused(
-            line,
-            f"{what}: threads whose parts are no linear layout of a box of {tile.shape}",
-            "one, as Gluon's are",
-            fix,
-        )
+        expected = "one, as Gluon's are"
+        raise refused(line, f"{what}: threads whose parts are no linear layout of a box of {tile.shape}", expected, fix)
     if threads < WARP:
         raise refused(line, f"a block of {threads} threads", f"whole warps of {WARP}", f"write @kernel(threads={WARP})")
     ins = (("register", len(columns)), ("lane", bits.log2(WARP)), ("warp", len(rows) - bits.log2(WARP)))
@@ -304,12 +285,8 @@ def as_expression(line: Line, tile: Tile, values: Any, indices: Sequence[SymInt]
         terms += _runs(i, each)
         before += bits.log2(n)
     if (table[flat] != values).any() or (made != table).any():
-        raise refused(
-            line,
-            f"{what} at another place than its coordinate in the tile says",
-            "one tile",
-            "partition both sides alike",
-        )
+        fix = "partition both sides alike"
+        raise refused(line, f"{what} at another place than its coordinate in the tile says", "one tile", fix)
     return functools.reduce(add, terms, Int[0]())
 
 

@@ -27,8 +27,7 @@ from ..proofs.bounds import comparisons, is_less
 
 
 def with_whole_tiles(program: Program) -> Program:
-    """The program with two copies of each of its loops that has predicates, where a block can tell that all
-    of them hold."""
+    """The program with two copies of each loop with predicates, where a block can tell that all of them hold."""
     return replace(program, body=tuple(_whole_loops(s, program) for s in program.body))
 
 
@@ -70,8 +69,7 @@ def _versioned(loop: Loop, program: Program) -> Statement:
 
 
 def _needed(body: Sequence[Statement], loop: Loop | None, program: Program) -> tuple[tuple[Any, Any], ...]:
-    """The comparisons c < n that a block asks once for all the predicates of statements; none where there are none, or
-    it cannot tell."""
+    """The comparisons c < n that a block asks once for all predicates of statements; none if it cannot tell."""
     asked: dict[Any, tuple[Any, Any]] = {}
     for s in body:
         for c, n in _asked(s):
@@ -80,11 +78,11 @@ def _needed(body: Sequence[Statement], loop: Loop | None, program: Program) -> t
                 return ()
             if not is_less(most, n):
                 asked[poly_of(most), poly_of(n)] = most, n
-    return tuple(
-        (c, n)
-        for c, n in asked.values()
-        if not any(c is not x and n is m and at_most(c, x) is True for x, m in asked.values())
-    )
+
+    def is_implied(c: Any, n: Any) -> bool:
+        return any(c is not x and n is m and at_most(c, x) is True for x, m in asked.values())
+
+    return tuple((c, n) for c, n in asked.values() if not is_implied(c, n))
 
 
 def _inside(body: Sequence[Statement]) -> tuple[Statement, ...]:
@@ -94,8 +92,7 @@ def _inside(body: Sequence[Statement]) -> tuple[Statement, ...]:
 
 
 def _asked(s: Statement) -> Iterator[tuple[Any, Any]]:
-    """The comparisons of a predicate that are not proved, each once; of those that differ by a number that
-    of the largest."""
+    """The unproved comparisons of a predicate, each once; of those that differ by a number that of the largest."""
     if isinstance(s, Copy) and s.where is not None:
         pairs: dict[Any, tuple[int, Any, Any]] = {}
         for i in range(int(size(s.source.tensor.shape))):
@@ -117,8 +114,7 @@ def is_filled_before(s: Statement, after: Statement | None) -> bool:
 
 
 def _largest(c: Any, loop: Loop | None, program: Program) -> Leaf | None:
-    """The largest value of an expression for the threads of a block and the steps of a loop, if any; None where
-    that is not seen."""
+    """The largest value of an expression in a block and its loops' steps, if any; None where it is not seen."""
     symbols = {str(n) for n in c.symbols} if isinstance(c, SymInt) else set()
     if "tid" in symbols:
         first = c.at(tid=0)
@@ -135,8 +131,7 @@ def _largest(c: Any, loop: Loop | None, program: Program) -> Leaf | None:
 
 
 def _grows(t: Tree, name: str) -> bool:
-    """Whether a tree is seen not to fall where a name grows: sums, least and largest of such; these times or by numbers
-    of 0 or more."""
+    """Whether a tree is seen not to fall where a name grows: sums, min, max; times or by numbers of 0 or more."""
     if name not in names(t) or t.op == "v":
         return True
     moving = [x for x in t.args if name in names(x)]

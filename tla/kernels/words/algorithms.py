@@ -208,9 +208,8 @@ def transform(*operands: Any) -> None:
     """
     *tensors, f = operands
     if len(tensors) < 2:
-        raise RankError(
-            f"transform of {len(operands)} operands", "source, target, function", "write transform(x, y, np.sqrt)"
-        )
+        what = f"transform of {len(operands)} operands"
+        raise RankError(what, "source, target, function", "write transform(x, y, np.sqrt)")
     now = _threads_touch("transform", *tensors)
     if isinstance(now, Trace):
         now.transform(line(), tensors, f)
@@ -282,11 +281,8 @@ def shuffle_xor(source: Any, target: Any, mask: int) -> None:
     threads = now.threads
     if not is_int(mask) or known(mask) is None or not 0 < int(mask) < WARP or threads % (1 << int(mask).bit_length()):
         expected = f"1 to {WARP - 1}, and threads that are a multiple of twice its highest bit"
-        raise RangeError(
-            f"shuffle_xor by {shown(mask)} among {threads} threads",
-            expected,
-            "write @kernel(threads=128), and 16, 8, 4, 2, 1",
-        )
+        what = f"shuffle_xor by {shown(mask)} among {threads} threads"
+        raise RangeError(what, expected, "write @kernel(threads=128), and 16, 8, 4, 2, 1")
     if isinstance(now, Trace):
         now.shuffle(line(), source, target, int(mask))
     else:
@@ -324,15 +320,12 @@ def atomic_add(source: Any, target: Any) -> None:
 
 
 def _threads_touch(where: str, *tensors: Any) -> Launch | Trace:
-    """The block that runs, whose threads touch elements themselves. LeafTypeError for those of tensor memory, and
-    for what is no tensor."""
+    """The block that runs, whose threads touch elements. LeafTypeError for tensor memory, and for no tensor."""
     now = running(f"{where}()")
     _require_tensors(where, *tensors)
     if any(memory_of(t) == "TMEM" for t in tensors):
-        fix = (
-            "load it: copy(load, load[thread()].partition_S(t), registers) by make_tmem_copy; or write "
-            "mma.with_(False) for zeros"
-        )
+        load = "copy(load, load[thread()].partition_S(t), registers) by make_tmem_copy"
+        fix = f"load it: {load}; or write mma.with_(False) for zeros"
         raise LeafTypeError(f"{where} of a tensor in tensor memory", "one that threads read and write", fix)
     return now
 
@@ -348,19 +341,13 @@ def _require_tensors(where: str, *given: Any) -> None:
 def _of_tile(now: Launch | Trace, *operands: Any) -> None:
     """The load of a tile by TMA, for an mbarrier; or a store."""
     if len(operands) != 3:
-        raise RankError(
-            f"copy by TMA of {len(operands)} operands",
-            "the copy, source, target",
-            "write copy(tma.with_(full[0]), a, b)",
-        )
+        what = f"copy by TMA of {len(operands)} operands"
+        raise RankError(what, "the copy, source, target", "write copy(tma.with_(full[0]), a, b)")
     tma, source, target = operands[0], *(as_tensor("copy", x) for x in operands[1:])
     stores = tma.operation == "SM90_TMA_STORE"
     if not stores and not isinstance(tma.barrier, Mbarrier):
-        raise LeafTypeError(
-            "a load by TMA without an mbarrier",
-            "one of mbarriers(...)",
-            "write copy(tma.with_(full[0]), source, target)",
-        )
+        what = "a load by TMA without an mbarrier"
+        raise LeafTypeError(what, "one of mbarriers(...)", "write copy(tma.with_(full[0]), source, target)")
     require_box_aligned(tma, source if stores else target)
     if tma.operation.endswith("_MULTICAST"):
         require_mask("a load by TMA", tma.mask, blocks_of(now))
@@ -457,10 +444,8 @@ def _multiplied(step: MmaStep) -> None:
     if not is_asynchronous(atom):
         _note([Access(t) for _name, t in read], [Access(step.operands["D"])])
     elif now.watch is not None:
-        together = int(size(atom.thr_id))
-        now.watch.product(
-            line(), [Access(t, together=together) for name, t in read if name in "AB"], [step.operands["D"]]
-        )
+        tiles = [Access(t, together=int(size(atom.thr_id))) for name, t in read if name in "AB"]
+        now.watch.product(line(), tiles, [step.operands["D"]])
 
 
 def _added_up(now: Launch, step: MmaStep) -> None:
@@ -504,8 +489,7 @@ def _copied(step: CopyStep) -> None:
 
 
 def _moved_cells(now: Launch, step: CopyStep) -> None:
-    """A load of tensor memory: each warp has the data paths that it may reach, and each lane those values
-    that it gets."""
+    """A load of tensor memory: each warp has the data paths that it may reach, each lane the values that it gets."""
     import numpy as np
 
     places, lanes = places_of(step.source), int(size(step.atom.thr_id))
@@ -515,9 +499,8 @@ def _moved_cells(now: Launch, step: CopyStep) -> None:
         warp = int(np.argwhere(wrong)[0][0]) // lanes
         first = warp % (LANES // lanes) * lanes
         what = f"a load of tensor memory by warp {warp} from data path {int(places[wrong][0]) >> PATH_BITS}"
-        raise RangeError(
-            what, f"data paths {first} to {first + lanes - 1}", "partition it by make_tmem_copy(...)[thread()]"
-        )
+        fix = "partition it by make_tmem_copy(...)[thread()]"
+        raise RangeError(what, f"data paths {first} to {first + lanes - 1}", fix)
     run_copy(step)
     if now.watch is None:
         return

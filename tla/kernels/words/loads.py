@@ -187,9 +187,8 @@ def make_tma_copy(operation: str, gmem: Any, smem: Any, tile: object = None) -> 
 def require_mbarrier(where: str, barrier: object) -> None:
     """LeafTypeError for what is no mbarrier."""
     if not isinstance(barrier, Mbarrier):
-        raise LeafTypeError(
-            f"{where} of {shown(barrier)}", "one of the mbarriers", "write full = mbarriers(stages), and full[0]"
-        )
+        what = f"{where} of {shown(barrier)}"
+        raise LeafTypeError(what, "one of the mbarriers", "write full = mbarriers(stages), and full[0]")
 
 
 def ended(now: Launch, barrier: Mbarrier) -> None:

@@ -127,9 +127,8 @@ class _Wait:
 
     def __getitem__(self, pending: int) -> Callable[[], None]:
         if not is_int(pending) or known(pending) is None or int(pending) < 0:
-            raise RangeError(
-                f"{self.word}[{shown(pending)}]()", "a number of groups, 0 or more", f"write {self.word}[0]() for all"
-            )
+            what = f"{self.word}[{shown(pending)}]()"
+            raise RangeError(what, "a number of groups, 0 or more", f"write {self.word}[0]() for all")
         return lambda: _state(self.word, int(pending))
 
 

@@ -49,11 +49,8 @@ def local_partition(t: Any, threads: Any, index: Any, proj: Any = None) -> Tenso
     t, threads, index = as_tensor("local_partition", t), as_layout("local_partition", threads), np.asarray(index)
     if index.size and not (index.min() >= 0 and index.max() < size(threads)):
         what = f"local_partition: threads {index.min()} to {index.max()} of {shown(threads)}"
-        raise RangeError(
-            what,
-            f"0 <= index < {size(threads)}",
-            f"write @kernel(threads={size(threads)}), or another layout of threads",
-        )
+        fix = f"write @kernel(threads={size(threads)}), or another layout of threads"
+        raise RangeError(what, f"0 <= index < {size(threads)}", fix)
     own = threads if proj is None else dice(proj, threads)
     cut: Any = zipped_divide(t, tuple(product_each(own.shape)))
     return part_of(t, cut, index, get_flat_coord(own, index), (_,) * len(product_each(cut.layout.shape[1])))

@@ -86,8 +86,7 @@ class Allocator1Sm:
         return made
 
     def release_allocation_lock(self) -> None:
-        """Let the next block of the multiprocessor allocate; this one does not again. Raises RangeError
-        outside a kernel."""
+        """Let the next block of the multiprocessor allocate, this one no more. Raises RangeError outside a kernel."""
         now = running("release_allocation_lock()")
         now.released = True
         if isinstance(now, Trace):
@@ -100,9 +99,8 @@ class Allocator1Sm:
         """
         now, here = running("free()"), line()
         if not isinstance(allocation, Allocation):
-            raise LeafTypeError(
-                f"free({shown(allocation)})", "what allocate gave", "write columns = allocator.allocate(512)"
-            )
+            what = f"free({shown(allocation)})"
+            raise LeafTypeError(what, "what allocate gave", "write columns = allocator.allocate(512)")
         if allocation.freed:
             raise RangeError("columns that are free are freed again", "one free of each allocation", "leave it out")
         allocation.freed = True
@@ -161,22 +159,18 @@ def tmem(element: object, layout: Layout, allocation: Allocation, column: int = 
     """
     now, here, dtype = running("tmem()"), line(), as_dtype("tmem", element)
     if dtype.itemsize != 4:
-        raise LeafTypeError(
-            f"tensor memory of {dtype}", "elements of 32 bits, as columns are", "write tmem(np.float32, ...)"
-        )
+        what = f"tensor memory of {dtype}"
+        raise LeafTypeError(what, "elements of 32 bits, as columns are", "write tmem(np.float32, ...)")
     if not isinstance(allocation, Allocation) or not isinstance(layout, Layout):
         what = f"tmem of {shown(layout)} in {shown(allocation)}"
         fix = "write tmem(np.float32, mma.make_fragment_C(part).layout, allocator.allocate(512))"
         raise LeafTypeError(what, "a layout, and what allocate gave", fix)
     if not is_int(column) or known(column) is None:
-        raise LeafTypeError(
-            f"tmem at column {shown(column)}", "a number", "slice the tensor for one that symbols choose"
-        )
+        what = f"tmem at column {shown(column)}"
+        raise LeafTypeError(what, "a number", "slice the tensor for one that symbols choose")
     data = allocation.buffer(dtype, filled=isinstance(now, Launch))
-    start = Int[int(column)]()
-    made = tensor_of(
-        None, data, start, layout, [Int[0]()] * len(product_each(layout.shape)), whole(layout.shape), Memory("TMEM")
-    )
+    start, first = Int[int(column)](), [Int[0]()] * len(product_each(layout.shape))
+    made = tensor_of(None, data, start, layout, first, whole(layout.shape), Memory("TMEM"))
     places = places_of(made)
     for offset in places.max(), places.min(), (places % (1 << PATH_BITS)).max():
         require_columns(allocation, int(offset), f"tmem of {layout}")
@@ -295,19 +289,15 @@ def _require_number(now: Launch | Trace, columns: Any) -> None:
     """RangeError for columns that a block cannot allocate."""
     n = known(columns) if is_int(columns) else None
     if n is None or n < LEAST or n > COLUMNS or n & (n - 1):
-        raise RangeError(
-            f"{shown(columns)} columns of tensor memory", f"a power of two, {LEAST} to {COLUMNS}", "write allocate(512)"
-        )
+        what = f"{shown(columns)} columns of tensor memory"
+        raise RangeError(what, f"a power of two, {LEAST} to {COLUMNS}", "write allocate(512)")
     if now.threads < _WARP:
-        raise RangeError(
-            f"tensor memory for {now.threads} threads", "a whole warp, which allocates it", "write @kernel(threads=128)"
-        )
+        what = f"tensor memory for {now.threads} threads"
+        raise RangeError(what, "a whole warp, which allocates it", "write @kernel(threads=128)")
     if now.released:
-        raise RangeError(
-            "tensor memory behind release_allocation_lock", "allocations before it", "release the lock at the end"
-        )
+        what = "tensor memory behind release_allocation_lock"
+        raise RangeError(what, "allocations before it", "release the lock at the end")
     held = sum(x.columns for x in now.tmem if not x.freed)
     if held + n > COLUMNS:
-        raise RangeError(
-            f"{n} columns of tensor memory besides {held}", f"{COLUMNS} of a multiprocessor", "allocate fewer"
-        )
+        what = f"{n} columns of tensor memory besides {held}"
+        raise RangeError(what, f"{COLUMNS} of a multiprocessor", "allocate fewer")
