@@ -644,15 +644,15 @@ def test_as_a_process():
 
 #: What a command may load: of tla no other packages, and no more modules.
 LOADS = {
-    ("lower", "f32[3,5]{1,0:T(2,2)}"): ("core algebra xla", 55),
+    ("lower", "f32[3,5]{1,0:T(2,2)}"): ("core algebra xla", 56),
     ("offset", "(4,8):(8,1)", "1,2"): ("core notation symbolic xla", 71),
-    ("offset", "f32[3,5]{1,0:T(2,2)}", "1,2"): ("core notation symbolic xla", 71),
-    ("explain", "f32[3,5]{1,0:T(2,2)}"): ("core symbolic xla", 60),
+    ("offset", "f32[3,5]{1,0:T(2,2)}", "1,2"): ("core notation symbolic xla", 72),
+    ("explain", "f32[3,5]{1,0:T(2,2)}"): ("core symbolic xla", 61),
     ("relayout", "f32[16,32]{1,0:T(8,16)}", "f32[16,32]{0,1}"): ("core algebra xla", 61),
-    ("default", "bf16[8,300]"): ("core xla", 45),
-    ("sharding", "{devices=[2,4]<=[8]}", "f32[16,128]"): ("core algebra xla", 57),
-    ("show", "(4,8):(8,1)"): ("core algebra notation symbolic tensors xla viz", 128),
-    ("--help",): ("core notation xla", 54),
+    ("default", "bf16[8,300]"): ("core xla", 44),
+    ("sharding", "{devices=[2,4]<=[8]}", "f32[16,128]"): ("core algebra xla", 58),
+    ("show", "(4,8):(8,1)"): ("core algebra notation symbolic tensors xla viz", 126),
+    ("--help",): ("core notation xla", 55),
 }
 
 #: What a process has loaded when a command ends. Each is a fork of one that has loaded nothing of tla.
