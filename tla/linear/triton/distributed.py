@@ -94,9 +94,9 @@ class DistributedLinearLayout(Parameters):
         return self.block_bases  # type: ignore[no-any-return]
 
     def _tile(self) -> LinearLayout:
-        vectors = (self.reg_bases, self.lane_bases, self.warp_bases, self.block_bases)
-        names = dict(zip(("register", "lane", "warp", "block"), vectors))
-        return LinearLayout(names, dict(zip(tiles.dim_names(self.rank), self.shape)))
+        bases = {"register": self.reg_bases, "lane": self.lane_bases}
+        bases |= {"warp": self.warp_bases, "block": self.block_bases}
+        return LinearLayout(bases, dict(zip(tiles.dim_names(self.rank), self.shape)))
 
     def linear(self, shape: Sequence[int]) -> LinearLayout:
         """The linear layout of a tensor of this shape: repeated in registers where it is larger, cut where smaller."""
