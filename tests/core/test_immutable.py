@@ -139,6 +139,7 @@ def test_every_record_is_frozen():
         "tla.kernels.run.launch.Launch",
         "tla.kernels.checks.levels.Findings",
         "tla.kernels.checks.watch._Most",
+        "tla.kernels.proofs.beside._Here",
         "tla.xla.programs.values.Flow",
         "tla.xla.programs.values.Value",
         "tla.viz.placement.Canvas",
