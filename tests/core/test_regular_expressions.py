@@ -18,6 +18,7 @@ import pytest
 import tla
 from tla.codegen import TARGETS
 from tla.codegen.sources import kernels_dsl
+from tla.core import other_texts
 from tla.core.reader import Reader
 from tla.viz import placement
 from tla.xla.programs import text_file
@@ -52,6 +53,7 @@ GIVEN = {
     ("tla.codegen.sources.kernels_dsl", "pattern"): (*kernels_dsl._MMAS, *kernels_dsl._COPIES),
     ("tla.xla.programs.targets", "pattern"): (r"\bversion:\s*TPU_VERSION_(\w+)", r'\bvariant:\s*"(\w*)"'),
     ("tla.xla.programs.text_file", "f.mark"): [foreign.mark for foreign in text_file._FOREIGN],
+    ("tla.core.other_texts", "begins"): [begins for begins, _read in other_texts._READERS],
     ("tla.core.reader", "self.tokens"): (),  # READERS has them
     ("tla.core.reader", "self.blank"): (),
 }
