@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...core.arithmetic import round_up
 from ...core.errors import LeafTypeError
 from ...core.layout import Layout, require_origin
 from ...tensors.tensor import Tensor
@@ -69,7 +70,7 @@ class Padded(NamedTuple):
         """The matrix in global memory as rows, before or after; of blocks the last ones whole."""
         high, wide = self.sizes
         if x.tag in (zN, nZ):
-            return tensor_at("GM", zN.MakeLayout(x.element, high, _up(wide, int(x.element.C0))))
+            return tensor_at("GM", zN.MakeLayout(x.element, high, round_up(wide, int(x.element.C0))))
         step = int(x.layout.stride[1 if self.turned else 0])
         return tensor_at("GM", RowMajor.MakeLayout(x.element, high, wide, ld=step))
 
@@ -81,13 +82,13 @@ class Padded(NamedTuple):
         """
         (high, wide), c0, most = self.sizes, int(self.before.element.C0), room * 8 // self.before.element.bits
         if self.way == "PADDING_NZ":
-            step, columns = _ROWS, _up(wide // -(-wide // (most // _ROWS)), c0)
+            step, columns = _ROWS, round_up(wide // -(-wide // (most // _ROWS)), c0)
             starts = [*itertools.product(range(0, high, step), range(0, wide, columns))][core::count]
             end = high
         else:
             share, rest = divmod(high, count)
             first = core * share + min(core, rest)
-            end, step, columns = first + share + (core < rest), max(1, most // _up(wide, c0)), min(wide, most)
+            end, step, columns = first + share + (core < rest), max(1, most // round_up(wide, c0)), min(wide, most)
             starts = [*itertools.product(range(first, end, step), range(0, wide, columns))]
         for row, column in starts:
             yield (row, column), (min(step, end - row), min(columns, wide - column))
@@ -106,7 +107,7 @@ def padded(name: str, x: Operand, way: str) -> Padded:
     if way == "PADDING_NZ":
         tag = zN if x.tag is RowMajor else nZ
         return Padded(name, way, x, Operand(x.element, tag, tag.MakeLayout(x.element, *sizes)))
-    ld = _up(int(sizes[1 if x.tag is RowMajor else 0]), _WHOLE * 8 // x.element.bits)
+    ld = round_up(int(sizes[1 if x.tag is RowMajor else 0]), _WHOLE * 8 // x.element.bits)
     return Padded(name, way, x, Operand(x.element, x.tag, x.tag.MakeLayout(x.element, *sizes, ld=ld)))
 
 
@@ -167,13 +168,13 @@ class Paddings:
     def _moves(self, x: Padded, start: tuple[int, int], sizes: tuple[int, int], stage: int) -> tuple[Part, ...]:
         """The parts of a tile, one for each pipe: into UB, there into blocks, and to the workspace."""
         (rows, columns), e = sizes, x.before.element
-        wide = _up(columns, int(e.C0))
+        wide = round_up(columns, int(e.C0))
         into, out, to = f"ub{x.name}In{stage}", f"ub{x.name}Out{stage}", f"W{x.name}"
         tile = tensor_at("UB", RowMajor.MakeLayout(e, rows, columns, ld=wide))
         parts = [self._part(f"{x.name} to UB", into, x.name, GetTile(x.rows(x.before), start, sizes), tile, e)]
         made = columns
         if x.way == "PADDING_NZ":  # whole repeats and blocks: what is behind the tile is in its buffer
-            whole = _up(rows, _OF_REPEAT), wide
+            whole = round_up(rows, _OF_REPEAT), wide
             blocks, of = (tensor_at("UB", tag.MakeLayout(e, *whole)) for tag in (zN, RowMajor))
             copies = vector("Copy", blocks, of, element=e, arch=self.arch)
             parts += [Part(f"{x.name} into blocks", out, into, tuple(Compute((out, into), (i,)) for i in copies))]
@@ -215,7 +216,3 @@ def paddings_of(arch: Architecture, matrices: Sequence[Padded], cores: int, room
     made = Paddings(arch, tuple(matrices), {b.name: b for b in tensors}, BESIDE * cores, room)
     _ = made.programs
     return made
-
-
-def _up(n: int, unit: int) -> int:
-    return -(-n // unit) * unit

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from ...core.arithmetic import round_up
 from ...core.errors import LeafTypeError, RangeError
 from ...core.ints import leaf
 from .block import Block
@@ -53,7 +54,8 @@ class TailInPieces:
 
     def _piece(self, b: Block, index: int, high: int, wide: int) -> Iterator[Block]:
         """A piece of a block; none where those before it have all of it."""
-        size = (_up(-(-b.extents[0] // high), self.m if self.m == _LINE else 1), _up(-(-b.extents[1] // wide), self.n))
+        rows, columns = -(-b.extents[0] // high), -(-b.extents[1] // wide)
+        size = (round_up(rows, self.m) if self.m == _LINE else rows, round_up(columns, self.n))
         at = (index % high * size[0], index // high * size[1])
         m, n = (min(s, extent - a) for s, extent, a in zip(size, b.extents, at))
         if m > 0 and n > 0:
@@ -97,10 +99,6 @@ class _Aswt(BlockSwizzle):
     def __repr__(self) -> str:
         assert isinstance(self.deal, TailInPieces)
         return f"{self.name}[{self.offset}, {self.deal.m == _LINE}, {self.deal.n == _BLOCK}]"
-
-
-def _up(size: int, step: int) -> int:
-    return -(-size // step) * step
 
 
 GemmGroupedAswtTailSplitSwizzle = _Aswt(
