@@ -36,15 +36,14 @@ from tla.gpu import (
 )
 from tla.kernels import axpby, barrier, block, clear, copy, copy_if, gemm, kernel, loop, shared, tensor, thread
 
-BM, BN, BK = Int[128](), Int[128](), Int[32]()
-ROWS = composition(Swizzle[2, 3, 3](), make_layout((BM, BK), LayoutRight))  # of 64 bytes: 8 lanes of 16 bytes meet in no bank
+BM, BN = Int[128](), Int[128]()
 
 
 def product_by(mma, tile, element, memory, loads, fetch=()):
     """The kernel by a tiled MMA.
 
     tile      the extents of a block's part: of M, N and K
-    element   numpy's type of A and B
+    element   the type of A and B
     memory    the layouts of their tiles in shared memory
     loads     the tiled copies by which they come there
     fetch     those by which operands go on to registers; none for an MMA that reads them where they are
@@ -82,26 +81,34 @@ def product_by(mma, tile, element, memory, loads, fetch=()):
     return gemm_atoms
 
 
-def of_halves(mma, vector):
-    """The kernel for float16, whose operands come from shared memory in vectors of a type."""
+def by_rows(mma, element, vector):
+    """The kernel for elements of 8 or 16 bits, whose operands come from shared memory in vectors of a type.
+
+    A row of a tile has 64 bytes: by the swizzle 8 lanes of 16 bytes meet in no bank.
+    """
+    wide = 128 // element.bits
+    memory = composition(Swizzle[2, wide.bit_length() - 1, 3](), make_layout((BM, Int[4 * wide]()), LayoutRight))
     rows = make_layout((Int[int(size(mma)) // 4](), Int[4]()), stride=(Int[4](), Int[1]()))
-    load = make_tiled_copy(Copy_Atom[UniversalCopy[uint128], half], rows, (1, 8))
-    fetch = [made(Copy_Atom[UniversalCopy[vector], half], mma) for made in (make_tiled_copy_A, make_tiled_copy_B)]
-    return product_by(mma, (BM, BN, BK), np.float16, (ROWS, ROWS), (load, load), fetch)
+    load = make_tiled_copy(Copy_Atom[UniversalCopy[uint128], element], rows, (1, wide))
+    fetch = [made(Copy_Atom[UniversalCopy[vector], element], mma) for made in (make_tiled_copy_A, make_tiled_copy_B)]
+    return product_by(mma, (BM, BN, Int[4 * wide]()), element, (memory, memory), (load, load), fetch)
 
 
 KERNELS = {
-    "mma_sync": of_halves(make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2), (32, 32, 16)), uint32),
-    "mfma": of_halves(make_tiled_mma(atom("v_mfma_f32_32x32x8_f16", "cdna3"), (2, 2)), uint64),
-    "fma": of_halves(make_tiled_mma(UniversalFMA[float, half, half, float], parse("(_16,_16,_1):(_1,_16,_0)")), uint16),
+    "mma_sync": by_rows(make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2), (32, 32, 16)), half, uint32),
+    "mfma": by_rows(make_tiled_mma(atom("v_mfma_f32_32x32x8_f16", "cdna3"), (2, 2)), half, uint64),
+    "fma": by_rows(make_tiled_mma(UniversalFMA[float, half, half, float], parse("(_16,_16,_1):(_1,_16,_0)")), half, uint16),
 }
-m, n = (dim(name, at_least=0, at_most=2**15) for name in "mn")
-k = dim("k", at_least=0, at_most=2**15, multiple_of=8)  # of vectors of 16 bytes
-A, B, D = (
-    tensor(element, make_layout((rows, columns), stride=(columns, Int[1]())))
-    for element, rows, columns in ((np.float16, m, k), (np.float16, n, k), (np.float32, m, n))
-)
-VARIANTS = {name: (made, (A, B, D), "m n k A B D") for name, made in KERNELS.items()}
+
+
+def arguments(element):
+    """A, B and D of any sizes, but that rows of A and B are vectors of 16 bytes."""
+    m, n, k = (dim(name, at_least=0, at_most=2**15, multiple_of=x) for name, x in (("m", 1), ("n", 1), ("k", 128 // element.bits)))
+    kinds = (element, m, k), (element, n, k), (np.float32, m, n)
+    return tuple(tensor(kind, make_layout((rows, columns), stride=(columns, Int[1]()))) for kind, rows, columns in kinds)
+
+
+VARIANTS = {name: (made, arguments(half), "m n k A B D") for name, made in KERNELS.items()}
 
 
 def demonstrate():

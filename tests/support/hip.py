@@ -2,9 +2,11 @@
 
 import collections
 import functools
+import importlib.util
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -45,18 +47,20 @@ __device__ inline float __shfl_xor(float x, int mask) {
 
 @functools.cache
 def compiler(arch):
-    """A clang that compiles for the GPU (Debian's plain clang is older than most of them); the test is
-    skipped without one."""
-    for name in ("clang++-20", "clang++-19", "clang++-18", "clang++"):
+    """A clang that compiles for the GPU: that of the package ziglang, or Debian's, whose plain clang is older than most
+    of them; the test is skipped without one."""
+    ours = [sys.executable, "-m", "ziglang", "clang"] if importlib.util.find_spec("ziglang") else []
+    for command in (ours, *([name] for name in ("clang++-20", "clang++-19", "clang++-18", "clang++"))):
         if (
-            shutil.which(name)
+            command
+            and shutil.which(command[0])
             and subprocess.run(
-                [name, *words(arch), "-"], input="", text=True, capture_output=True, check=False
+                [*command, *words(arch), "-"], input="", text=True, capture_output=True, check=False
             ).returncode
             == 0
         ):
-            return name
-    pytest.skip(f"needs a clang that compiles for {arch}")
+            return command
+    pytest.skip(f"needs a clang that compiles for {arch}: pip install ziglang")
 
 
 def words(arch):
@@ -86,26 +90,8 @@ def opcodes(source, arch, folder):
     """How often each instruction stands in the assembly of a source."""
     path = folder / "kernel.hip"
     path.write_text(HEADER + source)
-    text = by_tritons_llvm(path, arch) if arch == "gfx950" else printed([compiler(arch), *words(arch), str(path)])
-    return collections.Counter(re.findall(r"^\t([a-z]\w+)", text, re.M))
-
-
-def printed(command, given=None):
-    done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*compiler(arch), *words(arch), str(path)], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr[:4000]
-    return done.stdout
-
-
-def by_tritons_llvm(path, arch):
-    """The assembly for a GPU that clang-19 does not know: LLVM's text for gfx942, compiled by the newer LLVM of Triton.
-
-    The pass before it is one of clang's own that Triton's lacks.
-    """
-    llvm = pytest.importorskip("triton._C.libtriton").llvm
-    if not shutil.which("opt-19"):
-        pytest.skip("needs opt-19")
-    llvm.init_targets()
-    text = printed([compiler("gfx942"), *words("gfx942"), "-emit-llvm", str(path)])
-    text = re.sub(r'"target-features"="[^"]*"', "", text.replace('"target-cpu"="gfx942"', f'"target-cpu"="{arch}"'))
-    text = printed(["opt-19", "-S", "-passes=infer-address-spaces", "-"], text)
-    return llvm.translate_to_asm(text, "amdgcn-amd-amdhsa", arch, "", [], False, False, False)
+    return collections.Counter(re.findall(r"^\t([a-z]\w+)", done.stdout, re.M))

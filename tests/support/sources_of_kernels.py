@@ -63,29 +63,46 @@ template <class T> T __shfl_xor_sync(unsigned, T x, int mask) {
     return other;
 }
 """
-#: Elements of 16 bits, and the instructions of warps, by the tables of the PTX manual. Threads of a warp wait for each
-#: other; a copy is under way until its thread waits for it.
-WARPS = """
-struct __half {
-    uint16_t bits;
-    __half() = default;
-    __half(float x) {
-        uint32_t u; memcpy(&u, &x, 4);
-        const uint32_t sign = u >> 16 & 0x8000; int e = (int)(u >> 23 & 255) - 112; uint32_t m = u & 0x7fffff;
-        if (e >= 143) { bits = sign | 0x7c00 | (m ? 512 : 0); return; }
-        if (e >= 31) { bits = sign | 0x7c00; return; }
-        if (e < -10) { bits = sign; return; }
-        int drop = 13; if (e <= 0) { m |= 0x800000; drop += 1 - e; e = 0; }
-        uint32_t kept = ((uint32_t)e << 10) + (m >> drop); const uint32_t rest = m & ((1u << drop) - 1), half = 1u << (drop - 1);
-        kept += rest > half || (rest == half && (kept & 1)); bits = sign | kept;
+#: Floats of less than 32 bits by IEEE 754 and OCP's table: a number is rounded to the nearest of all that there are,
+#: ties to the even code; of two the product and the sum are rounded too, as CUDA's operators round.
+NARROW_FLOATS = """
+template <class Bits, int mantissa, int exponent, bool has_infinity> struct Narrow {
+    Bits __x;
+    static constexpr int bias = (1 << (exponent - 1)) - 1, sign = 1 << (mantissa + exponent);
+    static constexpr int beyond = has_infinity ? sign - (1 << mantissa) : sign - 1;
+    static float number(int code) {
+        const int e = code >> mantissa, m = code & ((1 << mantissa) - 1);
+        return std::ldexp((float)(e ? m + (1 << mantissa) : m), (e ? e : 1) - bias - mantissa);
+    }
+    Narrow() = default;
+    Narrow(float x) {
+        const double a = std::fabs((double)x);
+        int low = 0, high = beyond;
+        while (high - low > 1) { const int middle = (low + high) / 2; (number(middle) <= a ? low : high) = middle; }
+        const double rest = 2 * a - number(low) - (double)number(high);
+        int code = rest > 0 || (rest == 0 && low % 2) ? high : low;
+        if (x != x) code = has_infinity ? beyond | 1 << (mantissa - 1) : beyond;
+        __x = (Bits)(code | (std::signbit(x) ? sign : 0));
     }
     operator float() const {
-        const uint32_t sign = (uint32_t)(bits & 0x8000) << 16, e = bits >> 10 & 31, m = bits & 1023; float x; uint32_t u;
-        if (e == 0) { x = (float)m / 16777216.0f; memcpy(&u, &x, 4); u |= sign; }
-        else u = sign | (e == 31 ? 255u << 23 : (e + 112) << 23) | m << 13;
-        memcpy(&x, &u, 4); return x;
+        const int code = __x & (sign - 1);
+        const float x = code < beyond ? number(code) : code == beyond && has_infinity ? INFINITY : NAN;
+        return __x & sign ? -x : x;
     }
+    Narrow operator*(Narrow other) const { return (float)*this * (float)other; }
+    Narrow operator+(Narrow other) const { return (float)*this + (float)other; }
 };
+typedef Narrow<uint16_t, 10, 5, true> __half;
+typedef Narrow<uint16_t, 7, 8, true> __nv_bfloat16;
+typedef Narrow<uint8_t, 3, 4, false> __nv_fp8_e4m3;
+typedef Narrow<uint8_t, 2, 5, true> __nv_fp8_e5m2;
+enum { __NV_NOSAT, __NV_E4M3, __NV_E5M2 };
+static uint8_t __nv_cvt_float_to_fp8(float x, int, int kind) { return kind == __NV_E4M3 ? __nv_fp8_e4m3(x).__x : __nv_fp8_e5m2(x).__x; }
+template <class T> float element_of(uint32_t word, int i) { T x; memcpy(&x, (const char *)&word + i * sizeof x, sizeof x); return x; }
+"""
+#: The instructions of warps, by the tables of the PTX manual. Threads of a warp wait for each other; a copy is under way
+#: until its thread waits for it.
+WARPS = """
 struct Warp { std::barrier<> wait{32}; const void *rows[32]; uint32_t a[32][4], b[32][2]; };
 static std::unique_ptr<Warp[]> warps{new Warp[32]};
 struct Copy { void *target; const void *source; bool inside; };
@@ -127,28 +144,30 @@ static void stmatrix_sync_aligned_x4_trans_m8n8_shared_b16(uint32_t s0, uint32_t
         memcpy((char *)w.rows[8 * i + lane % 4 * 2 + j] + lane / 4 * 2, (const char *)&s[i] + 2 * j, 2);
     w.wait.arrive_and_wait();
 }
-static float half_of(uint32_t word, int i) { __half h; h.bits = word >> 16 * i & 0xffff; return h; }
+// 16 by 8 by 32 bytes: each word of A and B has neighbours along K
+template <class A, class B> static void multiply(float *d, const uint32_t *a, const uint32_t *b) {
+    Warp &w = warps[threadIdx.x / 32]; const int lane = threadIdx.x % 32, each = 4 / sizeof(A), half = 4 * each;
+    memcpy(w.a[lane], a, 16); memcpy(w.b[lane], b, 8); w.wait.arrive_and_wait();
+    for (int r = 0; r < 2; ++r) for (int i = 0; i < 2; ++i) for (int k = 0; k < 2 * half; ++k)
+        d[2 * r + i] += element_of<A>(w.a[lane / 4 * 4 + k % half / each][r + k / half * 2], k % each) *
+                        element_of<B>(w.b[(lane % 4 * 2 + i) * 4 + k % half / each][k / half], k % each);
+    w.wait.arrive_and_wait();
+}
 static void mma_sync_aligned_m16n8k16_row_col_f16_f16_f16_f16(uint32_t &d0, uint32_t &d1, uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3,
                                                               uint32_t b0, uint32_t b1, uint32_t c0, uint32_t c1) {
-    Warp &w = warps[threadIdx.x / 32]; const int lane = threadIdx.x % 32; const uint32_t c[2] = {c0, c1}; uint32_t d[2] = {0, 0};
-    const uint32_t a[4] = {a0, a1, a2, a3}, b[2] = {b0, b1};
-    memcpy(w.a[lane], a, 16); memcpy(w.b[lane], b, 8); w.wait.arrive_and_wait();
-    for (int r = 0; r < 2; ++r) for (int i = 0; i < 2; ++i) {
-        const int row = lane / 4, column = lane % 4 * 2 + i; float sum = half_of(c[r], i);
-        for (int k = 0; k < 16; ++k) sum += half_of(w.a[row * 4 + k % 8 / 2][r + k / 8 * 2], k % 2) * half_of(w.b[column * 4 + k % 8 / 2][k / 8], k % 2);
-        d[r] |= (uint32_t)__half(sum).bits << 16 * i;
-    }
-    w.wait.arrive_and_wait(); d0 = d[0]; d1 = d[1];
+    const uint32_t a[] = {a0, a1, a2, a3}, b[] = {b0, b1};
+    float d[] = {element_of<__half>(c0, 0), element_of<__half>(c0, 1), element_of<__half>(c1, 0), element_of<__half>(c1, 1)};
+    multiply<__half, __half>(d, a, b);
+    d0 = __half(d[0]).__x | (uint32_t)__half(d[1]).__x << 16; d1 = __half(d[2]).__x | (uint32_t)__half(d[3]).__x << 16;
 }
-static void mma_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32(float &d0, float &d1, float &d2, float &d3, uint32_t a0, uint32_t a1, uint32_t a2,
-                                                              uint32_t a3, uint32_t b0, uint32_t b1, float c0, float c1, float c2, float c3) {
-    Warp &w = warps[threadIdx.x / 32]; const int lane = threadIdx.x % 32; float d[4] = {c0, c1, c2, c3};
-    const uint32_t a[4] = {a0, a1, a2, a3}, b[2] = {b0, b1};
-    memcpy(w.a[lane], a, 16); memcpy(w.b[lane], b, 8); w.wait.arrive_and_wait();
-    for (int r = 0; r < 2; ++r) for (int i = 0; i < 2; ++i) for (int k = 0; k < 16; ++k)
-        d[2 * r + i] += half_of(w.a[lane / 4 * 4 + k % 8 / 2][r + k / 8 * 2], k % 2) * half_of(w.b[(lane % 4 * 2 + i) * 4 + k % 8 / 2][k / 8], k % 2);
-    w.wait.arrive_and_wait(); d0 = d[0]; d1 = d[1]; d2 = d[2]; d3 = d[3];
-}
+#define MMA(name, A, B) static void name(float &d0, float &d1, float &d2, float &d3, uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, \
+                                         uint32_t b0, uint32_t b1, float c0, float c1, float c2, float c3) { \
+    const uint32_t a[] = {a0, a1, a2, a3}, b[] = {b0, b1}; float d[] = {c0, c1, c2, c3}; multiply<A, B>(d, a, b); \
+    d0 = d[0]; d1 = d[1]; d2 = d[2]; d3 = d[3]; }
+MMA(mma_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32, __half, __half)
+MMA(mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32, __nv_bfloat16, __nv_bfloat16)
+MMA(mma_sync_aligned_m16n8k32_row_col_f32_e4m3_e4m3_f32, __nv_fp8_e4m3, __nv_fp8_e4m3)
+MMA(mma_sync_aligned_m16n8k32_row_col_f32_e5m2_e5m2_f32, __nv_fp8_e5m2, __nv_fp8_e5m2)
 """
 MATRIX_DESCRIPTOR = """
 static unsigned long long matrix_descriptor(const void *start, unsigned long long bits) {
@@ -177,9 +196,9 @@ static void warpgroup_wait_0() {
         for (auto &p : products.front()) for (int j = 0; j < 16; ++j) {
             uint32_t d = 0;
             for (int i = 0; i < 2; ++i) {
-                const int row = 16 * warp + lane / 4 + 8 * (j % 2), column = 8 * (j / 2) + lane % 4 * 2 + i; float sum = half_of(*p.d[j], i);
+                const int row = 16 * warp + lane / 4 + 8 * (j % 2), column = 8 * (j / 2) + lane % 4 * 2 + i; float sum = element_of<__half>(*p.d[j], i);
                 for (int k = 0; k < 16; ++k) sum += read_by_descriptor(p.a, p.mn, row, k) * read_by_descriptor(p.b, p.mn, column, k);
-                d |= (uint32_t)__half(sum).bits << 16 * i;
+                d |= (uint32_t)__half(sum).__x << 16 * i;
             }
             *p.d[j] = d;
         }
@@ -453,7 +472,7 @@ class _Placed:
     def __call__(self, found):
         align, kind, name, count = int(found[1]), found[2], found[3], int(found[4])
         start = -(-self.end // align) * align
-        self.end = start + count * {"__half": 2, "float": 4, "unsigned int": 4, "unsigned long long": 8}[kind]
+        self.end = start + count * {"__half": 2, "__nv_bfloat16": 2, "float": 4, "unsigned int": 4, "unsigned long long": 8}[kind]
         return f"{kind} *const {name} = ({kind} *)(shared_memory + {start});"
 
 
@@ -476,7 +495,7 @@ def cuda_function(folder, source, parameters, grid):
         warps += f"alignas(1024) static char shared_memory_of[CTAS][{-(-source.shared_bytes // 1024) * 1024}];\n"
         warps += "#define shared_memory shared_memory_of[cta]\n"
     warps += (
-        (WARPS if "__half" in source.text else "")
+        (NARROW_FLOATS + WARPS if re.search("__half|__nv_", source.text) else "")
         + (MATRIX_DESCRIPTOR + WARPGROUPS if "wgmma" in source.text else "")
         + (LOADS if counts else "")
     )

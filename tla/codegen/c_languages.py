@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from . import narrow_floats
+from .narrow_floats import NarrowFloat
+
 
 class Threads(NamedTuple):
     """The parts of a kernel in a language that has a grid of threads.
@@ -27,8 +30,8 @@ class Threads(NamedTuple):
 class CLanguage(NamedTuple):
     """The spellings that differ between languages of the C family.
 
-    includes   what is used -> the line that makes it known: "runtime" always, "bool", "int", "memcpy" and
-               "assert" on use
+    includes   what is used -> the line that makes it known: "runtime" always, "bool", "int", "memcpy", "assert"
+               and "math" on use
     integers   integer type -> its name
     words      bytes -> the type of an element of this size
     function   what stands before the type of a function of integers
@@ -38,7 +41,7 @@ class CLanguage(NamedTuple):
     inline     what stands before the type of a function that copies, and of one that it calls
     threads    of a language in which a copy is a kernel; else None
     asserts    whether it has an assert
-    half       the name of an element of float16; includes has "half" and "math" where these are in headers
+    floats     numpy's name of a float narrower than 32 bits -> what it is in the language
     """
 
     includes: Mapping[str, str]
@@ -51,7 +54,7 @@ class CLanguage(NamedTuple):
     inline: str = ""
     threads: Threads | None = None
     asserts: bool = True
-    half: str = "_Float16"
+    floats: Mapping[str, NarrowFloat] = {}
 
     def head(self, *used: str) -> list[str]:
         """The lines that a text begins with which uses these."""
@@ -61,8 +64,8 @@ class CLanguage(NamedTuple):
 _STDINT = {name: f"{name}_t" for name in ("int32", "int64", "uint32", "uint64")}
 _STD_WORDS = {width: f"uint{8 * width}_t" for width in (1, 2, 4, 8)}
 _CUDA = CLanguage(
-    includes={"assert": "#include <cassert>", "half": "#include <cuda_fp16.h>"},
-    half="__half",
+    includes={"assert": "#include <cassert>"},
+    floats=narrow_floats.CUDA,
     integers={"int32": "int", "int64": "long long", "uint32": "unsigned int", "uint64": "unsigned long long"},
     words={1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long", 16: "uint4"},
     function="__host__ __device__ __forceinline__",
@@ -85,6 +88,7 @@ C_FAMILY: dict[str, CLanguage] = {
             "assert": "#include <assert.h>",
             "math": "#include <math.h>",
         },
+        floats=narrow_floats.C,
         integers=_STDINT,
         words=_STD_WORDS,
         function="static inline",
@@ -102,7 +106,7 @@ C_FAMILY: dict[str, CLanguage] = {
     ),
     "cuda": _CUDA,
     "hip": _CUDA._replace(
-        includes={**_CUDA.includes, "runtime": "#include <hip/hip_runtime.h>", "half": "#include <hip/hip_fp16.h>"}
+        includes={**_CUDA.includes, "runtime": "#include <hip/hip_runtime.h>"}, floats=narrow_floats.HIP
     ),
     "opencl": CLanguage(
         includes={},

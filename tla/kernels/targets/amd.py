@@ -5,24 +5,36 @@ Source: LLVM's "User Guide for AMDGPU Backend"; clang's BuiltinsAMDGPU.def; the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from ...core.element import double, float, half, int8, int32
+from ...core.element import (
+    bf16,
+    double,
+    float,
+    fp8_e4m3,
+    fp8_e4m3fnuz,
+    fp8_e5m2,
+    fp8_e5m2fnuz,
+    half,
+    int8,
+    int32,
+    tf32,
+)
 from ...core.errors import LeafTypeError
-from ...core.int_tuple import leaves
+from ...core.int_tuple import size
 from ...gpu.instructions.atom import CopyAtom, MMAAtom
+from ...gpu.instructions.names import atoms
 from ..program.instructions import Instructions, Registers, Tile
 
-#: Architectures that have MFMA; those that have WMMA, with what ends the names of their builtins.
-_MFMA = ("cdna1", "cdna2", "cdna3", "cdna4")
-_WMMA = {"rdna3": "", "rdna4": "_gfx12"}
-#: The types of A (and B) and of D in the names of builtins.
-_TYPES = {(half, float): ("f16", "f32"), (float, float): ("f32", "f32")}
-_TYPES |= {(double, double): ("f64", "f64"), (int8, int32): ("i8", "i32")}
-#: Shapes whose builtins have no _ before the type: those of CDNA 1 and 2.
-_FIRST = {"32x32x8f16", "16x16x16f16", "32x32x2f32", "16x16x4f32", "32x32x8i8", "16x16x16i8", "16x16x4f64"}
-#: The type of an element in vectors of the compiler, and what integers of 8 bits are packed in, by their number.
-_VECTOR = {"__half": "_Float16", "float": "float", "double": "double", "int": "int"}
+_FLOATS8 = (fp8_e4m3, fp8_e4m3fnuz, fp8_e5m2, fp8_e5m2fnuz)
+#: The architectures -> the types of A whose instructions are written -> the type of their sums.
+_MFMA = {half: float, bf16: float, float: float, tf32: float, double: double, int8: int32}
+_MFMA |= dict.fromkeys(_FLOATS8, float)
+_WRITTEN = dict.fromkeys(("cdna1", "cdna2", "cdna3", "cdna4"), _MFMA)
+_WRITTEN |= {"rdna3": {half: float, bf16: float}, "rdna4": dict.fromkeys((half, bf16, *_FLOATS8), float)}
+#: The type of an element in vectors of the compiler, and what elements of 8 bits are packed in, by their number.
+_VECTOR = {"__half": "_Float16", "__bf16": "short", "float": "float", "double": "double", "int": "int"}
 _PACKED = {4: "int", 8: "long", 16: "int __attribute__((ext_vector_type(4)))"}
 
 
@@ -30,10 +42,12 @@ class Builtins(Instructions):
     """AMD's matrix instructions. functions: those of the text that are called, by name."""
 
     def has(self, atom: CopyAtom | MMAAtom | None) -> bool:
-        """Whether it is an MFMA of floats or of integers of 8 bits, or a WMMA of float16 with sums in float32."""
-        if not isinstance(atom, MMAAtom) or atom.val_A != atom.val_B or (atom.val_A, atom.val_D) not in _TYPES:
+        """Whether it is an MFMA, or a WMMA with sums in float32; of 8 bits those whose operands are packed in integers."""
+        if not isinstance(atom, MMAAtom) or _WRITTEN.get(atom.arch, {}).get(atom.val_A) != atom.val_D:
             return False
-        return atom.arch in _MFMA or (atom.arch in _WMMA and atom.val_A == half)
+        if atom.val_A.bits == 8 and int(size(atom.A[1])) not in _PACKED:
+            return False
+        return atom.val_A == atom.val_B or {atom.val_A, atom.val_B} <= {*_FLOATS8}
 
     def product(
         self, atom: MMAAtom, operands: list[dict[str, Registers]], tiles: list[dict[str, Tile]]
@@ -46,9 +60,9 @@ class Builtins(Instructions):
 
     def _function(self, atom: MMAAtom, given: dict[str, Registers]) -> None:
         """Keep the function of an instruction, which takes each operand from registers that follow on one another."""
-        kinds = {x: given[x].kind for x in "DABC"}
-        types = {x: _type_of(kinds[x], len(given[x].elements)) for x in "DABC"}
-        call = f"{_builtin(atom)}(a, b, c{', 0, 0, 0' if atom.arch in _MFMA else ''})"
+        builtin, kinds = _builtin(atom), {x: given[x].kind for x in "DABC"}
+        types = {x: _type_of(builtin, kinds[x], len(given[x].elements)) for x in "ABC"}
+        call = f"__builtin_amdgcn_{builtin}(a, b, c{', 0, 0, 0' if atom.arch.startswith('cdna') else ''})"
         parameters = ", ".join(f"{'' if x == 'D' else 'const '}{kinds[x]} *{x.lower()}_at" for x in "DABC")
         self.functions[atom.instruction] = [
             f"static __device__ __forceinline__ void {atom.instruction}({parameters}) {{",
@@ -70,16 +84,23 @@ def _first(x: Registers) -> int:
     return first
 
 
-def _type_of(kind: str, count: int) -> str:
-    if kind == "signed char":
-        return _PACKED[count]
-    return _VECTOR[kind] if count == 1 else f"{_VECTOR[kind]} __attribute__((ext_vector_type({count})))"
+def _type_of(builtin: str, kind: str, count: int) -> str:
+    """The compiler's type of an operand."""
+    if kind not in _VECTOR:
+        is_pair = count == 8 and "wmma" in builtin
+        return "int __attribute__((ext_vector_type(2)))" if is_pair else _PACKED[count]
+    each = _VECTOR[kind]
+    if kind == "__bf16" and builtin.startswith("mfma") and builtin.endswith("_bf16"):
+        each = kind  # those of CDNA 4 alone; all others take bits
+    return each if count == 1 else f"{each} __attribute__((ext_vector_type({count})))"
 
 
 def _builtin(atom: MMAAtom) -> str:
-    """The builtin of an instruction."""
-    element, result = _TYPES[atom.val_A, atom.val_D]
-    shape = "x".join(str(int(n)) for n in leaves(atom.shape_mnk))
-    if atom.arch in _WMMA:
-        return f"__builtin_amdgcn_wmma_{result}_{shape}_{element}_w{atom.wave}{_WMMA[atom.arch]}"
-    return f"__builtin_amdgcn_mfma_{result}_{shape}{'' if shape + element in _FIRST else '_'}{element}"
+    """The compiler's name of an instruction, behind __builtin_amdgcn_: where CDNA 3 and 4 have given one of CDNA 1 or 2
+    another name, the first one."""
+    name = atom.instruction.removeprefix("v_")
+    if "wmma" in name:
+        return f"{name}_w{atom.wave}{'_gfx12' if atom.arch == 'rdna4' else ''}"
+    older = re.sub(r"(x\d+)_(\w+)$", r"\1\2", name).replace("bf16", "bf16_1k")
+    is_older = atom.arch in ("cdna3", "cdna4") and f"v_{older}" in {x.instruction for x in atoms("cdna2", kind=MMAAtom)}
+    return older if is_older else name

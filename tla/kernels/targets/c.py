@@ -47,7 +47,9 @@ def write(parts: Parts) -> Source:
     """The text of a program as C. Source: ours."""
     parts = parts._replace(program=with_whole_copies(parts.program))
     p, language = parts.program, C_FAMILY["c"]
-    lanes = Lanes(p.threads, math.prod(p.cluster), lambda wanted: writer.texts(wanted))
+    lanes = Lanes(
+        p.threads, math.prod(p.cluster), lambda wanted: writer.texts(wanted), lambda *given: writer.converted(*given)
+    )
     writer = _writer(p, lanes)
     lines = assembled([*writer.blocks()], p.threads, APART)
     grid = writer.values(p.grid)

@@ -9,7 +9,7 @@ Source: CuTe's layouts of the atoms, (thread, value) -> element of the tile.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ...core.int_tuple import leaves, size
@@ -28,10 +28,18 @@ class Lanes(Instructions):
 
     threads   the number of threads of a block, and `blocks` that of blocks of a cluster
     values    writes integers: of expressions the lines that compute them, and their texts
+    converted writes an element of a type, or what is computed of one, in another type
     """
 
-    def __init__(self, threads: int, blocks: int, values: Callable[[list[Any]], tuple[list[str], list[str]]]) -> None:
+    def __init__(
+        self,
+        threads: int,
+        blocks: int,
+        values: Callable[[list[Any]], tuple[list[str], list[str]]],
+        converted: Callable[[str, str, str], str],
+    ) -> None:
         super().__init__()
+        self.converted = converted
         self.has_addresses = False
         self.threads, self.blocks, self.values, self.rows = threads, blocks, values, 0
         self.forms: dict[str, list[Any]] = {}
@@ -74,7 +82,8 @@ class Lanes(Instructions):
         lines = []
         for read, part in zip(tiles, cells):
             before, (place,) = self.values([place_of(part.element(index("lane", m * n)))])
-            product = f"({total})a_tile[lane % {m} + {m} * k] * ({total})b_tile[lane / {m} + {n} * k]"
+            kinds = {x: tile.kind for x, tile in read.items()}
+            product = self._multiplied(total, kinds, f"lane % {m} + {m} * k", f"lane / {m} + {n} * k")
             body = [
                 *(line.replace("{int}", "int") for line in before),
                 f"{total} sum = {given.format(f'{part.name}[{place}]')};",
@@ -104,7 +113,8 @@ class Lanes(Instructions):
             lane = index("lane", m * n // 2)
             before, (place, at) = self.values([place_of(part.element(lane)), atom.C(block, lane)])
             cell = f"all_{part.name}[cta + to_cta][{place}]"
-            product = f"({total})a_tile[lane_at % {m} + {m} * k] * ({total})b_tile[lane_at / {m} + {n} * k]"
+            kinds = {x: tile.kind for x, tile in read.items()}
+            product = self._multiplied(total, kinds, f"lane_at % {m} + {m} * k", f"lane_at / {m} + {n} * k")
             sums = [f"const int lane_at = {at};", f"{total} sum = {given.format(cell)};"]
             sums += [f"for (int k = 0; k < {k}; ++k) sum += {product};", f"{cell} = sum;"]
             body += _of_both(m * n // 2, [*before, *sums])
@@ -175,11 +185,13 @@ class Lanes(Instructions):
                     tiles += [f"    {kinds[x]} {own}_tile[{extent}];"]
                     moved = [f"{own}_tile[{{}}] = {own}[{own}_each * lane + {i}];" for i in at[x]]
                     tiles += self._lanes(lanes, layout, moved)
-            product = f"({total})a_tile[at % {m} + {m} * k] * ({total})b_tile[at / {m} + {n} * k]"
+            product = self._multiplied(total, kinds, f"at % {m} + {m} * k", f"at / {m} + {n} * k")
+            made = self.converted("sum", total, kinds["D"])
+            firsts = [self.converted(f"c[c_each * lane + {i}]", kinds["C"], total) for i in at["C"]]
             sums = [
-                f"{{{{ const int at = {{}}; {total} sum = c[c_each * lane + {i}]; "
-                f"for (int k = 0; k < {k}; ++k) sum += {product}; d[d_each * lane + {j}] = ({kinds['D']})sum; }}}}"
-                for i, j in zip(at["C"], at["D"])
+                f"{{{{ const int at = {{}}; {total} sum = {first}; "
+                f"for (int k = 0; k < {k}; ++k) sum += {product}; d[d_each * lane + {j}] = {made}; }}}}"
+                for first, j in zip(firsts, at["D"])
             ]
             head = f"static inline void {name}({parameters}) {{"
             self.functions[name] = [head, *tiles, *self._lanes(lanes, atom.C, sums), "}"]
@@ -187,6 +199,10 @@ class Lanes(Instructions):
         call = f"{name}({', '.join(arguments.get(x, f'{x.lower()}_tile') for x in 'DABC')});"
         gathered = [line for x, tile in read.items() for line in self._gathered(f"{x.lower()}_tile", tile)]
         return ["{", *(f"    {line}" for line in (*gathered, call)), "}"] if gathered else [call]
+
+    def _multiplied(self, total: str, kinds: Mapping[str, str], *at: str) -> str:
+        """The product of an element of A and one of B, in the type of the sum."""
+        return " * ".join(self.converted(f"{x.lower()}_tile[{i}]", kinds[x], total) for x, i in zip("AB", at))
 
     def by_vectors(self, atom: MMAAtom, extents: tuple[int, int, int], parts: dict[str, Part]) -> list[str]:
         form = vectors.Form(atom, extents, parts)

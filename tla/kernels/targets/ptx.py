@@ -300,4 +300,5 @@ def _told(atom: MMAAtom, majors: list[str]) -> list[str]:
 
 
 #: Bytes of the text's element types that are narrower than a register, or as wide and no float.
-BYTES = {"__half": 2, "signed char": 1, "unsigned char": 1, "int": 4, "unsigned int": 4}
+BYTES = {"__half": 2, "__nv_bfloat16": 2, "__nv_fp8_e4m3": 1, "__nv_fp8_e5m2": 1}
+BYTES |= {"signed char": 1, "unsigned char": 1, "int": 4, "unsigned int": 4}

@@ -16,6 +16,7 @@ from ...codegen.expressions.integer_types import Integer
 from ...codegen.expressions.plan import plan
 from ...codegen.expressions.target import statements
 from ...codegen.indices.c import HELPERS, helper, syntax_of
+from ...codegen.narrow_floats import NarrowFloat, cast
 from ...core.errors import LeafTypeError
 from ...core.ints import IntLike, known
 from ...gpu.descriptors.tensor_map import TensorMap
@@ -28,9 +29,9 @@ from ..program.instructions import Instructions, require_written
 from ..program.offsets import Offsets
 from ..program.statements import Copy, Product, Program, Statement
 
-#: numpy's type -> its name in the C family. Integers are as wide everywhere.
+#: numpy's type -> its name in the C family. Integers are as wide everywhere; floats of less than 32 bits are a
+#: language's own.
 TYPES = {
-    "float16": "half",
     "float32": "float",
     "float64": "double",
     "int32": "int",
@@ -57,7 +58,7 @@ class Names:
 
     Found while the text is written: registers, each thread's arrays by their buffers; bits, of the integers; operations
     that call a function of the text; vectors, the arrays of which several elements are accessed at once; maps, the
-    tensor maps of arguments; used, what its language's head has on use.
+    tensor maps of arguments; used, what its language's head has on use; floats, of less than 32 bits.
 
     Source: ours.
     """
@@ -73,6 +74,7 @@ class Names:
         self.vectors: set[str] = set()
         self.maps: list[tuple[str, TensorMap]] = []
         self.used: set[str] = set()
+        self.floats: dict[str, NarrowFloat] = {}
 
     def values(self, wanted: Sequence[Any]) -> Values:
         """The text of expressions, by one plan: what they share is computed once."""
@@ -90,12 +92,31 @@ class Names:
 
     def type_named(self, what: str, name: str) -> str:
         """The text's name of a type of numpy."""
+        narrow = self.language.floats.get(name)
+        if narrow is not None:
+            self.floats[narrow.name] = narrow
+            return narrow.name
         if name not in TYPES:
-            raise LeafTypeError(what, f"one of {', '.join(TYPES)}", "use run for this type, or give it another")
-        if name == "float16":
-            self.used.add("half")
-            return self.language.half
+            expected = f"one of {', '.join([*self.language.floats, *TYPES])}"
+            raise LeafTypeError(what, expected, "use run for this type, or give it another")
         return TYPES[name]
+
+    def head(self) -> list[str]:
+        """The parts of the file that make known what the text uses."""
+        narrow = [part for _name, x in sorted(self.floats.items()) for part in x.head]
+        return [*dict.fromkeys([*self.language.head(*sorted(self.used)), *narrow])]
+
+    def computed_in(self, kind: str) -> str:
+        """The type that elements are computed in: float for narrower ones."""
+        return "float" if kind in self.floats else kind
+
+    def converted(self, text: str, of: str, to: str) -> str:
+        """The text of an element, or of what is computed of one, in another type."""
+        if of == to:
+            return text
+        if of in self.floats:
+            return self.converted(self.floats[of].as_float(text), "float", to)
+        return self.floats[to].of_float(text) if to in self.floats else cast(to, text)
 
     def buffer(self, t: Tensor) -> str:
         """The name of the array that a tensor's elements are in."""
@@ -118,9 +139,9 @@ class Names:
     def number(self, x: int | float | Scalar, kind: str) -> str:
         """A number, or a scalar argument, as a value of an element type."""
         if isinstance(x, Scalar):
-            return x.name
-        if kind == self.language.half:
-            return f"({kind}){self.number(x, 'float')}"
+            return self.converted(x.name, self.type_named(f"the scalar {x.name} of {x.dtype}", str(x.dtype)), kind)
+        if kind in self.floats:
+            return self.converted(self.number(x, "float"), "float", kind)
         if kind not in ("float", "double"):
             return str(int(x))
         suffix = "f" if kind == "float" else ""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...core.basis import as_coordinate
+from ...core.element import DTYPES, tf32
 from ...core.errors import LeafTypeError
 from ...core.int_tuple import leaves, modes_of, shown, size
 from ...core.ints import IntLike, Leaf
@@ -127,6 +128,7 @@ def _matrices(names: Names, s: Copy) -> Iterator[tuple[list[str], bool]]:
 def _products(names: Names, s: Product) -> Iterator[tuple[list[str], bool]]:
     """Matrix products of instructions of several threads."""
     atom = s.step.mma.atom
+    _require_own_types(s)
     t = {name: s.operands[name].tensor for name in "DABC"}
     extents = {name: matrix_extents(t[name], s.step.one_value) for name in "ABC"}
     tiles = {name: require_tiles("gemm", atom, name, t[name]) for name in "AB" if atom.memory(name) == "smem"}
@@ -148,6 +150,18 @@ def _products(names: Names, s: Product) -> Iterator[tuple[list[str], bool]]:
         read.append({x: tile(x, at[x][0]) for x in tiles})
     for lines, threads in names.instructions(s).product(atom, found, read):
         yield ([*values.lines, *lines] if threads else lines), threads
+
+
+def _require_own_types(s: Product) -> None:
+    """LeafTypeError for operands of another type than the instruction's: run takes any that has its values."""
+    atom = s.step.mma.atom
+    own = {"D": atom.val_D, "A": atom.val_A, "B": atom.val_B, "C": atom.val_C}
+    for name, element in own.items():
+        given = str(s.operands[name].tensor.dtype)
+        wanted = "float32" if element == tf32 else DTYPES.get(element.name, element.name)
+        if given != wanted:
+            what = f"{s.line}: {name} of {given} for {atom.name}, in a kernel's text"
+            raise LeafTypeError(what, f"elements of {wanted}", f"make its tensor of {element}")
 
 
 def _cells(names: Names, s: Copy) -> Iterator[tuple[list[str], bool]]:
@@ -176,6 +190,7 @@ def _cells_of(names: Names, values: Values | None, t: Tensor, first: int = 0) ->
 
 def _sums(names: Names, s: Product) -> Iterator[tuple[list[str], bool]]:
     """Products that add to tensor memory."""
+    _require_own_types(s)
     atom, total, one = s.step.mma.atom, s.operands["D"].tensor, {x: s.operands[x].tensor for x in "AB"}
     tiles = {name: require_tiles("gemm", atom, name, t) for name, t in one.items()}
     (m, k), (n, _k) = (matrix_extents(t, s.step.one_value) for t in one.values())

@@ -106,7 +106,7 @@ class Parts(NamedTuple):
         text = [
             *(f"// {line}" for line in comment),
             *form.head,
-            *(line for line in writer.language.head(*sorted(writer.used)) if line not in form.head),
+            *(part for part in writer.head() if part not in form.head),
             *helpers_of(writer, form.function),
             *writer.functions(),
             *(line for line in tests if line not in form.head),

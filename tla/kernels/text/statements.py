@@ -162,12 +162,7 @@ class Writer(Names):
             value = self.number(s.value, self.element_type(s.target.tensor))
             return self._each([s.target], lambda y: f"{y} = {value};")
         if isinstance(s, Axpby):
-            kind = self.element_type(s.y.tensor)
-            a, b = self.number(s.alpha, kind), self.number(s.beta, kind)
-            if isinstance(s.beta, Scalar):
-                zero = "0" if kind != self.language.half else self.number(0, kind)
-                return self._each([s.x, s.y], lambda x, y: f"{y} = {b} == {zero} ? {a} * {x} : {a} * {x} + {b} * {y};")
-            return self._each([s.x, s.y], lambda x, y: f"{y} = {a} * {x}{'' if s.beta == 0 else f' + {b} * {y}'};")
+            return self._axpby(s)
         if isinstance(s, Transform):
             return self._transform(s)
         if isinstance(s, Shuffle):
@@ -177,6 +172,22 @@ class Writer(Names):
         assert isinstance(s, Product)
         return self._product(s)
 
+    def _axpby(self, s: Axpby) -> list[str]:
+        """alpha * x + beta * y: computed in the widest of their types, floats of less than 32 bits in float."""
+        kinds = [self.element_type(t.tensor) for t in (s.x, s.y)]
+        computed = [self.computed_in(kind) for kind in kinds]
+        kind = next((wide for wide in ("double", "float") if wide in computed), computed[1])
+        a, b = self.number(s.alpha, kind), self.number(s.beta, kind)
+
+        def line(x: str, y: str) -> str:
+            x, before = (self.converted(text, *sides) for text, *sides in zip((x, y), kinds, computed))
+            whole, scaled = f"{a} * {x} + {b} * {before}", f"{a} * {x}"
+            if isinstance(s.beta, Scalar):
+                whole = f"{b} == 0 ? {scaled} : {whole}"
+            return f"{y} = {self.converted(scaled if s.beta == 0 else whole, kind, kinds[1])};"
+
+        return self._each([s.x, s.y], line)
+
     def _transform(self, s: Transform) -> list[str]:
         """A function of elements: computed in the widest of their types, in float at least."""
         kinds = [self.element_type(x.tensor) for x in s.operands]
@@ -184,19 +195,11 @@ class Writer(Names):
         if calls_functions(s.value):
             self.used.add("math")
 
-        def cast(text: str, of: str, to: str) -> str:
-            return text if of == to else f"({to}){text}"
-
-        def number(x: Any, _kind: str) -> str:
-            if not isinstance(x, Scalar):
-                return self.number(x, kind)
-            return cast(x.name, self.type_named("a scalar", str(x.dtype)), kind)
-
         def line(*at: str) -> str:
             *operands, target = at
-            lines, made = written(s.value, kind, [cast(x, k, kind) for x, k in zip(operands, kinds)], number)
-            if kind != kinds[-1]:
-                made = f"({kinds[-1]})({made})"
+            given = [self.converted(x, of, kind) for x, of in zip(operands, kinds)]
+            lines, made = written(s.value, kind, given, self.number)
+            made = self.converted(made, kind, kinds[-1])
             return " ".join(["{", *lines, f"{target} = {made};", "}"]) if lines else f"{target} = {made};"
 
         return self._each(s.operands, line)
@@ -267,13 +270,18 @@ class Writer(Names):
         values = self.values([x for start in starts.values() for x in start.wanted])
         at = {name: self._places(start, values) for name, start in starts.items()}
         lines = list(values.lines)
+        computed = {name: self.computed_in(kind) for name, kind in kinds.items()}
         for step in range(k):
-            lines += [f"const {kinds['A']} a{i}_{step} = {at['A'][i + m * step]};" for i in range(m)]
-            lines += [f"const {kinds['B']} b{j}_{step} = {at['B'][j + n * step]};" for j in range(n)]
+            for name, count in ("A", m), ("B", n):
+                of, to = kinds[name], "double" if computed["D"] == "double" else computed[name]
+                read = [self.converted(at[name][i + count * step], of, to) for i in range(count)]
+                lines += [f"const {to} {name.lower()}{i}_{step} = {x};" for i, x in enumerate(read)]
             for j in range(n):
                 for i in range(m):
-                    before = at["D" if step else "C"][i + m * j]
-                    lines.append(f"{at['D'][i + m * j]} = a{i}_{step} * b{j}_{step} + {before};")
+                    total = "D" if step else "C"
+                    before = self.converted(at[total][i + m * j], kinds[total], computed[total])
+                    made = self.converted(f"a{i}_{step} * b{j}_{step} + {before}", computed["D"], kinds["D"])
+                    lines.append(f"{at['D'][i + m * j]} = {made};")
         return lines
 
 
