@@ -90,8 +90,6 @@ def opcodes(source, arch, folder):
     """How often each instruction stands in the assembly of a source."""
     path = folder / "kernel.hip"
     path.write_text(HEADER + source)
-    done = subprocess.run(
-        [*compiler(arch), *words(arch), str(path)], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([*compiler(arch), *words(arch), str(path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[:4000]
     return collections.Counter(re.findall(r"^\t([a-z]\w+)", done.stdout, re.M))

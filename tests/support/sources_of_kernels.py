@@ -2,6 +2,7 @@
 thread of the CPU."""
 
 import ctypes
+import importlib.util
 import re
 import runpy
 import sys
@@ -67,7 +68,7 @@ template <class T> T __shfl_xor_sync(unsigned, T x, int mask) {
 #: ties to the even code; of two the product and the sum are rounded too, as CUDA's operators round.
 NARROW_FLOATS = """
 template <class Bits, int mantissa, int exponent, bool has_infinity> struct Narrow {
-    Bits __x;
+    Bits bits;
     static constexpr int bias = (1 << (exponent - 1)) - 1, sign = 1 << (mantissa + exponent);
     static constexpr int beyond = has_infinity ? sign - (1 << mantissa) : sign - 1;
     static float number(int code) {
@@ -82,12 +83,12 @@ template <class Bits, int mantissa, int exponent, bool has_infinity> struct Narr
         const double rest = 2 * a - number(low) - (double)number(high);
         int code = rest > 0 || (rest == 0 && low % 2) ? high : low;
         if (x != x) code = has_infinity ? beyond | 1 << (mantissa - 1) : beyond;
-        __x = (Bits)(code | (std::signbit(x) ? sign : 0));
+        bits = (Bits)(code | (std::signbit(x) ? sign : 0));
     }
     operator float() const {
-        const int code = __x & (sign - 1);
+        const int code = bits & (sign - 1);
         const float x = code < beyond ? number(code) : code == beyond && has_infinity ? INFINITY : NAN;
-        return __x & sign ? -x : x;
+        return bits & sign ? -x : x;
     }
     Narrow operator*(Narrow other) const { return (float)*this * (float)other; }
     Narrow operator+(Narrow other) const { return (float)*this + (float)other; }
@@ -96,8 +97,6 @@ typedef Narrow<uint16_t, 10, 5, true> __half;
 typedef Narrow<uint16_t, 7, 8, true> __nv_bfloat16;
 typedef Narrow<uint8_t, 3, 4, false> __nv_fp8_e4m3;
 typedef Narrow<uint8_t, 2, 5, true> __nv_fp8_e5m2;
-enum { __NV_NOSAT, __NV_E4M3, __NV_E5M2 };
-static uint8_t __nv_cvt_float_to_fp8(float x, int, int kind) { return kind == __NV_E4M3 ? __nv_fp8_e4m3(x).__x : __nv_fp8_e5m2(x).__x; }
 template <class T> float element_of(uint32_t word, int i) { T x; memcpy(&x, (const char *)&word + i * sizeof x, sizeof x); return x; }
 """
 #: The instructions of warps, by the tables of the PTX manual. Threads of a warp wait for each other; a copy is under way
@@ -158,7 +157,7 @@ static void mma_sync_aligned_m16n8k16_row_col_f16_f16_f16_f16(uint32_t &d0, uint
     const uint32_t a[] = {a0, a1, a2, a3}, b[] = {b0, b1};
     float d[] = {element_of<__half>(c0, 0), element_of<__half>(c0, 1), element_of<__half>(c1, 0), element_of<__half>(c1, 1)};
     multiply<__half, __half>(d, a, b);
-    d0 = __half(d[0]).__x | (uint32_t)__half(d[1]).__x << 16; d1 = __half(d[2]).__x | (uint32_t)__half(d[3]).__x << 16;
+    d0 = __half(d[0]).bits | (uint32_t)__half(d[1]).bits << 16; d1 = __half(d[2]).bits | (uint32_t)__half(d[3]).bits << 16;
 }
 #define MMA(name, A, B) static void name(float &d0, float &d1, float &d2, float &d3, uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, \
                                          uint32_t b0, uint32_t b1, float c0, float c1, float c2, float c3) { \
@@ -198,7 +197,7 @@ static void warpgroup_wait_0() {
             for (int i = 0; i < 2; ++i) {
                 const int row = 16 * warp + lane / 4 + 8 * (j % 2), column = 8 * (j / 2) + lane % 4 * 2 + i; float sum = element_of<__half>(*p.d[j], i);
                 for (int k = 0; k < 16; ++k) sum += read_by_descriptor(p.a, p.mn, row, k) * read_by_descriptor(p.b, p.mn, column, k);
-                d |= (uint32_t)__half(sum).__x << 16 * i;
+                d |= (uint32_t)__half(sum).bits << 16 * i;
             }
             *p.d[j] = d;
         }
@@ -422,6 +421,7 @@ def kernel_examples():
         found = {
             name: runpy.run_path(f"{folder}/{name}.py")
             for name in "gemm_cpu sgemm_1 sgemm_2 sgemm_sm70 sgemm_sm80 sgemm_tiles wgmma_sm90 wgmma_tma_sm90 mma_sm100 mma_tma_sm100 mma_tma_multicast_sm100 mma_tma_2sm_sm100 mma_tma_epi_sm100 flash_attention im2col pack_tiles blocked_gemm tiled_copy tiled_copy_if transpose softmax epilogue gemm_atoms".split()
+            + ["gemm_narrow"] * (importlib.util.find_spec("ml_dtypes") is not None)
         }
     finally:
         sys.path.remove(folder)
@@ -472,7 +472,10 @@ class _Placed:
     def __call__(self, found):
         align, kind, name, count = int(found[1]), found[2], found[3], int(found[4])
         start = -(-self.end // align) * align
-        self.end = start + count * {"__half": 2, "__nv_bfloat16": 2, "float": 4, "unsigned int": 4, "unsigned long long": 8}[kind]
+        self.end = (
+            start
+            + count * {"__half": 2, "__nv_bfloat16": 2, "float": 4, "unsigned int": 4, "unsigned long long": 8}[kind]
+        )
         return f"{kind} *const {name} = ({kind} *)(shared_memory + {start});"
 
 

@@ -1,6 +1,9 @@
 """Floats narrower than 32 bits in the C family: of each language a type, its value as a float, and one made of a float,
 rounded to the nearest, ties to even, as numpy and ml_dtypes round.
 
+Past the largest number of 8 bits, infinity in with it, the instruction of NVIDIA's GPUs stops there, where C and
+ml_dtypes have infinity or NaN.
+
 Source: CUDA's cuda_fp16.h, cuda_bf16.h and cuda_fp8.h; clang's manual, "Half-Precision Floating Point", and its
 BuiltinsAMDGPU.def; ISO/IEC TS 18661-3; OCP 8-bit Floating Point Specification, table 1.
 """
@@ -66,9 +69,9 @@ static inline bfloat16 bfloat16_of(float x) {
 }""",
 )
 
-#: Numbers of a sign, an exponent and a mantissa in 8 bits. A number is the mantissa's, in steps of 2^(e - bias -
-#: mantissa), so codes in order are numbers in order: where rounding carries, the sum is the next exponent's first code.
-#: beyond: what numbers past the largest become, infinity, or NaN where there is none.
+#: Numbers of a sign, an exponent and a mantissa in 8 bits, and the bits of a float's magnitude. A number is the
+#: mantissa's, in steps of 2^(e - bias - mantissa), so codes in order are numbers in order: where rounding carries, the
+#: sum is the next exponent's first code. beyond: what is past the largest, infinity, or NaN where there is none.
 _C_FLOAT8 = """\
 static inline float float_of_bits(int bits, int mantissa, int bias) {
     const int e = (bits & 127) >> mantissa, m = bits & ((1 << mantissa) - 1);
@@ -76,47 +79,41 @@ static inline float float_of_bits(int bits, int mantissa, int bias) {
     return bits & 128 ? -x : x;
 }
 static inline int bits_of_float(float x, int mantissa, int bias, int beyond, int nan) {
-    const int sign = signbit(x) ? 128 : 0;
     int e = 0;
-    if (x != x) return sign | nan;
-    if (isinf(x)) return sign | beyond;
+    if (x != x) return nan;
+    if (isinf(x)) return beyond;
     (void)frexpf(x, &e);
     e = x == 0 || e < 2 - bias ? 1 - bias : e - 1;
-    if (e > bias + 1) return sign | beyond;
+    if (e > bias + 1) return beyond;
     const int bits = ((e + bias - 1) << mantissa) + (int)rintf(ldexpf(fabsf(x), mantissa - e));
-    return sign | (bits < beyond ? bits : beyond);
+    return bits < beyond ? bits : beyond;
 }"""
 
 
 def _c_float8(name: str, mantissa: int, bias: int, beyond: int, nan: int, special: str) -> NarrowFloat:
-    """A float of 8 bits in C; special: the values of the codes that are no numbers, of x.bits."""
+    """A float of 8 bits in C.
+
+    beyond, nan   codes of what is past the largest number, and of NaN: 128 where that is the only one, and no number
+    special       the values of the codes that are no numbers, of x.bits
+    """
+    is_signed = "signbit(x)" if nan < 128 else "signbit(x) && bits"
     functions = f"""\
 typedef struct {{ uint8_t bits; }} {name};
 static inline float float_of_{name}({name} x) {{
     return {special} : float_of_bits(x.bits, {mantissa}, {bias});
 }}
 static inline {name} {name}_of(float x) {{
-    return ({name}){{(uint8_t)bits_of_float(x, {mantissa}, {bias}, {beyond}, {nan})}};
+    const int bits = bits_of_float(x, {mantissa}, {bias}, {beyond}, {nan});
+    return ({name}){{(uint8_t)({is_signed} ? bits | 128 : bits)}};
 }}"""
     return _named(name, "#include <math.h>", _C_FLOAT8, functions)
 
 
-_SPECIAL = "(x.bits & 124) == 124 ? x.bits & 3 ? NAN : x.bits & 128 ? -INFINITY : INFINITY"
+_INFINITE = "(x.bits & 124) == 124 ? x.bits & 3 ? NAN : x.bits & 128 ? -INFINITY : INFINITY"
 
 # ------------------------------------------------------------------------------------------------------- CUDA and HIP
 
 _DEVICE = "static __device__ __forceinline__"
-
-
-def _cuda_float8(name: str, kind: str) -> NarrowFloat:
-    """CUDA's float of 8 bits. The conversion of its header stops at the largest number; this one is numpy's."""
-    function = f"""\
-{_DEVICE} {name} {name[2:]}_of(float x) {{
-    {name} y;
-    y.__x = __nv_cvt_float_to_fp8(x, __NV_NOSAT, {kind});
-    return y;
-}}"""
-    return NarrowFloat(name, ("#include <cuda_fp8.h>", function), makes=f"{name[2:]}_of")
 
 
 def _hip_float8(name: str, word: str, machines: str) -> NarrowFloat:
@@ -143,13 +140,15 @@ C = {
     "float16": NarrowFloat("_Float16"),
     "bfloat16": _C_BFLOAT16,
     "float8_e4m3fn": _c_float8("float8_e4m3fn", 3, 7, 127, 127, "(x.bits & 127) == 127 ? NAN"),
-    "float8_e5m2": _c_float8("float8_e5m2", 2, 15, 124, 126, _SPECIAL),
+    "float8_e5m2": _c_float8("float8_e5m2", 2, 15, 124, 126, _INFINITE),
+    "float8_e4m3fnuz": _c_float8("float8_e4m3fnuz", 3, 8, 128, 128, "x.bits == 128 ? NAN"),
+    "float8_e5m2fnuz": _c_float8("float8_e5m2fnuz", 2, 16, 128, 128, "x.bits == 128 ? NAN"),
 }
 CUDA = {
     "float16": NarrowFloat("__half", ("#include <cuda_fp16.h>",)),
     "bfloat16": NarrowFloat("__nv_bfloat16", ("#include <cuda_bf16.h>",)),
-    "float8_e4m3fn": _cuda_float8("__nv_fp8_e4m3", "__NV_E4M3"),
-    "float8_e5m2": _cuda_float8("__nv_fp8_e5m2", "__NV_E5M2"),
+    "float8_e4m3fn": NarrowFloat("__nv_fp8_e4m3", ("#include <cuda_fp8.h>",)),
+    "float8_e5m2": NarrowFloat("__nv_fp8_e5m2", ("#include <cuda_fp8.h>",)),
 }
 HIP = {
     "float16": NarrowFloat("__half", ("#include <hip/hip_fp16.h>",)),

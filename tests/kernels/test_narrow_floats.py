@@ -1,0 +1,251 @@
+"""Floats of less than 32 bits in kernels: numpy's and ml_dtypes' numbers, run, in C and in CUDA's text; products of
+them; what is computed in float, so that no product of halves is rounded before it is added."""
+
+import functools
+import re
+
+import numpy as np
+import pytest
+
+from tests.kernels.test_kernel_source import argument, blocks, parts, pointer
+from tla import Int, LeafTypeError, dim, make_layout, parse
+from tla.gpu import UniversalFMA, atom, bf16, float as single, half, make_fragment_like, make_tiled_mma, uint32
+from tla.kernels import axpby, copy, gemm, kernel, tensor, thread, transform
+
+import hip
+import nvrtc
+from night import NIGHT, amount
+from sources_of_kernels import c_function, cuda_function, emitted, kernel_examples
+
+ml_dtypes = pytest.importorskip("ml_dtypes")
+SINGLE = np.dtype(np.float32)
+NARROW = [np.dtype(getattr(ml_dtypes, n, n)) for n in ("float16", "bfloat16", "float8_e4m3fn", "float8_e5m2")]
+FNUZ = [np.dtype(getattr(ml_dtypes, n)) for n in ("float8_e4m3fnuz", "float8_e5m2fnuz")]
+N = dim("N", at_most=2**20)
+
+
+def called(target, function, given, folder):
+    """A text of a kernel of arrays, executed, as a function of these."""
+    source = function.source(target, *(argument(N, x.dtype) for x in given))
+    if target == "c":
+        call = c_function(folder, source)
+    else:
+        types = {name: kind for kind, name in re.findall(r"(\w+) \*([ab])\b", source.text)}
+        names = [*(f"{types[name]} *{name}" for name in "ab"), "int N"]
+        call = cuda_function(folder, source, names, lambda a, b, n: (-(-n // 64), 1))
+    return lambda *arrays: call(*map(pointer, arrays), arrays[0].size)
+
+
+def words(x):
+    return x.view(f"uint{8 * x.dtype.itemsize}")
+
+
+def require_same(found, expected, given):
+    """Equal to the bit, but for which of the NaNs."""
+    nan = np.isnan(found.astype(np.float64)) & np.isnan(expected.astype(np.float64))
+    wrong = (words(found) != words(expected)) & ~nan
+    assert not wrong.any(), [x[wrong][:5] for x in (given, found, expected)]
+
+
+def all_of(dtype):
+    return np.arange(2 ** (8 * dtype.itemsize), dtype=f"uint{8 * dtype.itemsize}").view(dtype)
+
+
+def around(dtype):
+    """Floats that are numbers of a type, between two of them, and next to that; and any others."""
+    numbers = all_of(dtype).astype(SINGLE)
+    finite = np.unique(numbers[np.isfinite(numbers)])
+    middle = ((finite[1:].astype(np.float64) + finite[:-1]) / 2).astype(SINGLE)
+    beside = [np.nextafter(middle, np.float32(end)) for end in (np.inf, -np.inf)]
+    drawn = np.random.default_rng(0).integers(0, 2**32, 10_000, dtype=np.uint32).view(SINGLE)
+    ends = np.array([1e30, -1e30, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 0, -0.0, 464, 465, 61440, 61441], SINGLE)
+    return np.concatenate([numbers, middle, *beside, drawn, ends])
+
+
+@kernel(threads=32, grid=lambda x, y: blocks(x))
+def converted(x, y):
+    transform(*parts(x, y), lambda x: 1 * x)
+
+
+@pytest.mark.parametrize("dtype", [*NARROW, *FNUZ], ids=str)
+def test_conversions_in_c_are_those_of_ml_dtypes(dtype, tmp_path):
+    """All codes of a type, and all floats at which rounding changes."""
+    for given, of in ((all_of(dtype), SINGLE), (around(dtype), dtype)):
+        folder = tmp_path / of.name
+        folder.mkdir()
+        found = np.zeros(given.size, of)
+        called("c", converted, (given, found), folder)(given, found)
+        with np.errstate(all="ignore"):
+            require_same(found, given.astype(of), given)
+
+
+@pytest.mark.parametrize("dtype", NARROW, ids=str)
+def test_run_rounds_as_the_text(dtype, tmp_path):
+    """Of values that the type holds; run refuses others."""
+    given = around(dtype)
+    largest = float(ml_dtypes.finfo(dtype).max)
+    given = given[np.abs(given) <= largest]
+    ran, made = np.zeros(given.size, dtype), np.zeros(given.size, dtype)
+    converted.run(given, ran)
+    called("c", converted, (given, made), tmp_path)(given, made)
+    require_same(ran, made, given)
+
+
+def scaled(alpha, beta):
+    @kernel(threads=32, grid=lambda a, b: blocks(a))
+    def made(a, b):
+        own, total = parts(a, b)
+        axpby(alpha, own, beta, total)
+
+    return made
+
+
+@pytest.mark.parametrize("target", ["c", "cuda"])
+@pytest.mark.parametrize("dtype", NARROW, ids=str)
+def test_axpby_is_computed_in_float_and_rounded_once(dtype, target, tmp_path):
+    """3 * 683 = 2049 is none of float16's numbers, 2049 + 1 is: rounded twice it is another one."""
+    draw = np.random.default_rng(1)
+    x, y = (draw.integers(0, 1000 if dtype.itemsize == 2 else 100, 64).astype(dtype) for _ in range(2))
+    if dtype.itemsize == 2:
+        x[0], y[0] = 683, 1
+    expected = (3 * x.astype(SINGLE) + y.astype(SINGLE)).astype(dtype)
+    ran, made = y.copy(), y.copy()
+    scaled(3, 1).run(x, ran)
+    np.testing.assert_array_equal(ran, expected)
+    called(target, scaled(3, 1), (x, made), tmp_path)(x, made)
+    np.testing.assert_array_equal(made, expected)
+
+
+@pytest.mark.parametrize(("dtype", "arch"), [*zip(NARROW, ("sm_80", "sm_80", "sm_89", "sm_90"))], ids=str)
+def test_cuda_computes_in_float(dtype, arch):
+    ptx, _cubin = nvrtc.compiled(scaled(3, 1).source("cuda", *2 * [argument(N, dtype)]).text, arch)
+    assert not re.search(r"\b(fma|mul|add)[\w.]*f16", ptx)
+    assert re.search(r"cvt\.rn\.(b?f16|satfinite\.e\dm\dx2)\.f32", ptx)
+
+
+@pytest.mark.parametrize("target", ["c", "cuda"])
+@pytest.mark.parametrize("element", [half, bf16], ids=str)
+def test_a_product_of_halves_is_not_rounded_before_it_is_added(element, target, tmp_path):
+    """99 * 101 = 9999 is none of float16's numbers: so it was in CUDA, whose operator of two halves rounds."""
+    mma = make_tiled_mma(UniversalFMA[single, element, element, single], parse("(_2,_2,_1):(_1,_2,_0)"))
+
+    @kernel(threads=4)
+    def product(A, B, C):
+        own = mma[thread()]
+        sides = own.partition_A(A), own.partition_B(B), own.partition_C(C)
+        held = [make_fragment_like(x) for x in sides]
+        for x, register in zip(sides, held):
+            copy(x, register)
+        gemm(mma, *held)
+        copy(held[2], sides[2])
+
+    layouts = [make_layout((Int[2](), Int[n]()), stride=(Int[n](), Int[1]())) for n in (3, 3, 2)]
+    dtypes = [tensor(element, layouts[0]).dtype] * 2 + [SINGLE]
+    a, b, c = (np.full((2, n), x).astype(dtype) for n, x, dtype in zip((3, 3, 2), (99, 101, 0), dtypes))
+    expected = a.astype(SINGLE) @ b.T.astype(SINGLE)
+    ran = c.copy()
+    product.run(a, b, ran)
+    np.testing.assert_array_equal(ran, expected)
+    source = product.source(target, *map(tensor, dtypes, layouts))
+    if target == "c":
+        c_function(tmp_path, source)(*map(pointer, (a, b, c)))
+    else:
+        nvrtc.compiled(source.text, "sm_90")
+        kind = {half: "__half", bf16: "__nv_bfloat16"}[element]
+        names = [f"{kind} *A", f"{kind} *B", "float *C"]
+        cuda_function(tmp_path, source, names, lambda *_given: (1, 1))(*map(pointer, (a, b, c)))
+    np.testing.assert_array_equal(c, expected)
+
+
+# ------------------------------------------------------------------------------------------------------------ products
+
+
+def variants():
+    return kernel_examples()["variants of gemm_narrow"]["VARIANTS"]
+
+
+@functools.cache
+def text_of(variant, target):
+    return emitted(variants()[variant], target)
+
+
+VARIANTS = "mma_bf16", "mma_e4m3", "mma_e5m2", "mfma_bf16", "mfma_e4m3fnuz"
+
+
+def matrices(dtype, m, n, k, rng):
+    a, b = (rng.integers(-3, 4, (rows, k)).astype(dtype) for rows in (m, n))
+    d = rng.integers(-3, 4, (m, n)).astype(SINGLE)
+    return a, b, d, a.astype(SINGLE) @ b.T.astype(SINGLE) + d
+
+
+def sizes(rng, count):
+    drawn = rng.integers(1, 200, (count, 3)).tolist()
+    return [(1, 1, 0), (0, 5, 16), (129, 127, 64), *((m, n, k // 16 * 16) for m, n, k in drawn)]
+
+
+@pytest.mark.parametrize("variant", VARIANTS if NIGHT else [VARIANTS[1], VARIANTS[4]])
+def test_products_run_and_in_c_equal_numpy(variant, tmp_path):
+    rng, call = np.random.default_rng(5), c_function(tmp_path, text_of(variant, "c"))
+    made, (matrix, *_rest), _parameters = variants()[variant]
+    for at, (m, n, k) in enumerate(sizes(rng, amount(0, 50))):
+        a, b, d, expected = matrices(matrix.dtype, m, n, k, rng)
+        if NIGHT or at < 1:
+            ran = d.copy()
+            made.run(a, b, ran)
+            np.testing.assert_array_equal(ran, expected)
+        call(m, n, k, *map(pointer, (a, b, d)))
+        np.testing.assert_array_equal(d, expected)
+
+
+@pytest.mark.parametrize("variant", VARIANTS[:3] if NIGHT else VARIANTS[:1])
+def test_cuda_of_products_executed_by_threads_of_a_cpu_equals_numpy(variant, tmp_path):
+    rng, (_made, (matrix, *_rest), _names) = np.random.default_rng(6), variants()[variant]
+    source = text_of(variant, "cuda")
+    kind = re.search(r"const (\w+) \*A", source.text)[1]
+    names = ["int m", "int n", "int k", f"{kind} *A", f"{kind} *B", "float *D"]
+    call = cuda_function(tmp_path, source, names, lambda m, n, *_rest: (-(-m // 128), -(-n // 128)))
+    for m, n, k in sizes(rng, amount(0, 20)):
+        a, b, d, expected = matrices(matrix.dtype, m, n, k, rng)
+        call(m, n, k, *map(pointer, (a, b, d)))
+        np.testing.assert_array_equal(d, expected)
+
+
+@pytest.mark.parametrize(("variant", "arch"), [*zip(VARIANTS[:3], ("sm_80", "sm_89", "sm_89"))])
+def test_cuda_of_products_has_their_instructions(variant, arch, tmp_path):
+    _ptx, cubin = nvrtc.compiled(text_of(variant, "cuda").text, arch)
+    counts = nvrtc.opcodes(cubin, tmp_path)
+    kind = "HMMA" if variant == "mma_bf16" else "QMMA"
+    assert sum(n for name, n in counts.items() if name.startswith(kind)) == 128, counts
+
+
+@pytest.mark.parametrize(
+    ("variant", "arch", "name"),
+    [("mfma_bf16", "gfx942", "v_mfma_f32_32x32x8_bf16"), ("mfma_e4m3fnuz", "gfx942", "v_mfma_f32_32x32x16_fp8_fp8")],
+)
+def test_hip_of_products_has_their_instructions(variant, arch, name, tmp_path):
+    counts = hip.opcodes(hip.without_headers(text_of(variant, "hip").text), arch, tmp_path)
+    assert sum(n for x, n in counts.items() if x.startswith(name)) == 2 * 16, counts  # two loops
+
+
+# ------------------------------------------------------------------------------------------------------------- refused
+
+
+def test_an_operand_of_another_type_than_the_instructions_is_refused():
+    """float16 for an instruction of bfloat16: run multiplies the numbers, the machine takes their bits."""
+    made, given, _parameters = variants()["mma_bf16"]
+    halves = [tensor(np.float16, x.layout) for x in given[:2]]
+    a, b, d, expected = matrices(np.float16, 40, 33, 32, np.random.default_rng(0))
+    of_halves = kernel_examples()["variants of gemm_atoms"]["by_rows"]
+    with pytest.raises(LeafTypeError, match="one type"):
+        made.run(a, b, d)
+    mma = make_tiled_mma(atom("SM80_16x8x16_F32BF16BF16F32_TN"), (2, 2), (32, 32, 16))
+    mixed = of_halves(mma, half, uint32)
+    mixed.run(a, b, d)
+    np.testing.assert_array_equal(d, expected)
+    with pytest.raises(LeafTypeError, match=r"A of float16 for SM80_16x8x16_F32BF16BF16F32_TN, in a kernel's text"):
+        mixed.source("cuda", *halves, given[2])
+
+
+def test_a_type_that_a_language_has_not_is_refused():
+    with pytest.raises(LeafTypeError, match="one of float16, bfloat16, float8_e4m3fn, float8_e5m2, float32"):
+        converted.source("cuda", argument(N, FNUZ[0]), argument(N, SINGLE))
