@@ -3,13 +3,25 @@ product by three machines."""
 
 import dataclasses
 import functools
+import importlib.util
 
 import numpy as np
 import pytest
 
 from tests.kernels.test_kernel_source import pointer, source_of
 from tla import Int, LeafTypeError, make_layout
-from tla.gpu import MMAAtom, atom, atoms, make_fragment_like, make_tiled_mma
+from tla.gpu import (
+    MMAAtom,
+    atom,
+    atoms,
+    bf16,
+    fp8_e4m3,
+    fp8_e4m3fnuz,
+    fp8_e5m2,
+    fp8_e5m2fnuz,
+    make_fragment_like,
+    make_tiled_mma,
+)
 from tla.gpu.instructions.amd import rows
 from tla.kernels import copy, gemm, kernel, tensor, thread
 from tla.kernels.targets.amd import Builtins
@@ -20,13 +32,16 @@ import nvrtc
 from night import NIGHT, amount
 from sources_of_kernels import c_function
 
-CHIPS = {"cdna1": "gfx908", "cdna2": "gfx90a", "cdna3": "gfx942", "rdna3": "gfx1100", "rdna4": "gfx1201"}
+CHIPS = {"cdna1": "gfx908", "cdna2": "gfx90a", "cdna3": "gfx942", "cdna4": "gfx950", "rdna3": "gfx1100"}
+CHIPS |= {"rdna4": "gfx1201"}
 TYPES = {"half": np.float16, "float": np.float32, "double": np.float64, "int8": np.int8, "int32": np.int32}
+if importlib.util.find_spec("ml_dtypes"):
+    TYPES |= {str(x): x for x in (bf16, fp8_e4m3, fp8_e5m2, fp8_e4m3fnuz, fp8_e5m2fnuz)}
 ROWS = [
     r
     for r in rows()
     if r.blocks == 1 and r.arch in CHIPS and r.a == r.b and {str(r.a), str(r.d)} <= {*TYPES}
-    if "mfma" in r.name or (r.wave, str(r.a), str(r.d)) == (32, "half", "float")
+    if ("mfma" in r.name or (r.wave == 32 and r.a.bits < 32 and str(r.d) == "float")) and "f8f6f4" not in r.name
 ]
 
 ATOMS = [*atoms()]

@@ -8,9 +8,49 @@ import numpy as np
 import pytest
 
 from tests.kernels.test_kernel_source import argument, blocks, parts, pointer
-from tla import Int, LeafTypeError, dim, make_layout, parse
-from tla.gpu import UniversalFMA, atom, bf16, float as single, half, make_fragment_like, make_tiled_mma, uint32
-from tla.kernels import axpby, copy, gemm, kernel, tensor, thread, transform
+from tla import Int, LeafTypeError, dim, local_tile, make_layout, parse, tile_to_shape
+from tla.gpu import (
+    GMMA,
+    SM100_MMA_F8F6F4_SS,
+    SM100_MMA_F16BF16_SS,
+    UMMA,
+    K,
+    SM100_TMEM_LOAD_32dp32b32x,
+    UniversalFMA,
+    atom,
+    bf16,
+    float as single,
+    fp8_e4m3,
+    fp8_e5m2,
+    half,
+    make_fragment_like,
+    make_tiled_mma,
+    make_tmem_copy,
+    uint32,
+)
+from tla.kernels import (
+    Allocator1Sm,
+    axpby,
+    barrier,
+    clear,
+    copy,
+    fence_view_async_shared,
+    fence_view_async_tmem_load,
+    gemm,
+    kernel,
+    local_partition,
+    mbarriers,
+    shared,
+    tensor,
+    thread,
+    tmem,
+    transform,
+    umma_arrive,
+    wait_barrier,
+    warpgroup_arrive,
+    warpgroup_commit_batch,
+    warpgroup_wait,
+)
 
 import hip
 import nvrtc
@@ -225,6 +265,90 @@ def test_cuda_of_products_has_their_instructions(variant, arch, tmp_path):
 def test_hip_of_products_has_their_instructions(variant, arch, name, tmp_path):
     counts = hip.opcodes(hip.without_headers(text_of(variant, "hip").text), arch, tmp_path)
     assert sum(n for x, n in counts.items() if x.startswith(name)) == 2 * 16, counts  # two loops
+
+
+LANES = parse("(_8,_16):(_16,_1)")
+
+
+def in_shared_memory(element, rows, form, *matrices):
+    """Tiles of matrices, each row 32 bytes, which a machine's products read, when all threads have brought them."""
+    k = Int[256 // element.bits]()
+    memory = [shared(element, tile_to_shape(form.K_SW32[element], (Int[m](), k))) for m in rows]
+    for matrix, to in zip(matrices, memory):
+        copy(*(local_partition(x, LANES, thread()) for x in (matrix, to)))
+    fence_view_async_shared()
+    barrier()
+    return memory
+
+
+def of_a_warpgroup(element, name):
+    mma = make_tiled_mma(atom(name))
+
+    @kernel(threads=128)
+    def product(A, B, C):
+        memory, own = in_shared_memory(element, (64, 64), GMMA, A, B), mma[thread()]
+        mine = own.partition_C(C)
+        total = make_fragment_like(mine)
+        clear(total)
+        warpgroup_arrive()
+        gemm(mma, own.partition_fragment_A(memory[0]), own.partition_fragment_B(memory[1]), total)
+        warpgroup_commit_batch()
+        warpgroup_wait[0]()
+        copy(total, mine)
+
+    return product, (64, 64)
+
+
+def in_tensor_memory(element, form):
+    umma = make_tiled_mma(form[element, element, single, 128, 32, K, K])
+
+    @kernel(threads=128)
+    def product(A, B, C):
+        own, done, allocator = umma[0], mbarriers(1), Allocator1Sm()
+        columns = allocator.allocate(32)
+        memory = in_shared_memory(element, (128, 32), UMMA, A, B)
+        mine = own.partition_C(local_tile(C, (Int[128](), Int[32]()), (0, 0)))
+        total = tmem(np.float32, own.make_fragment_C(mine).layout, columns)
+        gemm(umma.with_(False), own.partition_fragment_A(memory[0]), own.partition_fragment_B(memory[1]), total)
+        umma_arrive(done[0])
+        wait_barrier(done[0], 0)
+        load = make_tmem_copy(SM100_TMEM_LOAD_32dp32b32x, total, single)
+        target = load[thread()].partition_D(mine)
+        held = make_fragment_like(target)
+        copy(load, load[thread()].partition_S(total), held)
+        fence_view_async_tmem_load()
+        copy(held, target)
+        barrier()
+        allocator.free(columns)
+
+    return product, (128, 32)
+
+
+@pytest.mark.parametrize(
+    ("element", "made", "arch", "opcode"),
+    [
+        (bf16, lambda: of_a_warpgroup(bf16, "SM90_64x64x16_F32BF16BF16_SS"), "sm_90a", "HGMMA"),
+        (fp8_e4m3, lambda: of_a_warpgroup(fp8_e4m3, "SM90_64x64x32_F32E4M3E4M3_SS_TN"), "sm_90a", "QGMMA"),
+        (fp8_e5m2, lambda: of_a_warpgroup(fp8_e5m2, "SM90_64x64x32_F32E5M2E5M2_SS_TN"), "sm_90a", "QGMMA"),
+        (bf16, lambda: in_tensor_memory(bf16, SM100_MMA_F16BF16_SS), "sm_100a", "UTCHMMA"),
+        (fp8_e4m3, lambda: in_tensor_memory(fp8_e4m3, SM100_MMA_F8F6F4_SS), "sm_100a", "UTCQMMA"),
+    ],
+    ids=str,
+)
+def test_products_of_shared_memory(element, made, arch, opcode, tmp_path):
+    product, (m, n) = made()
+    k = 256 // element.bits
+    layouts = [make_layout((Int[a](), Int[b]()), stride=(Int[b](), Int[1]())) for a, b in ((m, k), (n, k), (m, n))]
+    given = [*map(tensor, (element, element, np.float32), layouts)]
+    a, b, d, expected = matrices(given[0].dtype, m, n, k, np.random.default_rng(7))
+    expected -= d
+    for call in (product.run, lambda *x: c_function(tmp_path, product.source("c", *given))(*map(pointer, x))):
+        d[:] = 0
+        call(a, b, d)
+        np.testing.assert_array_equal(d, expected)
+    _ptx, cubin = nvrtc.compiled(product.source("cuda", *given, arch=arch).text, arch)
+    counts = nvrtc.opcodes(cubin, tmp_path)
+    assert sum(x for name, x in counts.items() if name.startswith(opcode)) == 1, counts
 
 
 # ------------------------------------------------------------------------------------------------------------- refused

@@ -10,8 +10,9 @@ import sys
 
 import pytest
 
-#: What HIP's headers say, as far as conversions need it.
+#: What HIP's headers and its compiler's driver say, as far as texts need it.
 HEADER = """
+#define __HIP_DEVICE_COMPILE__ 1
 #define __device__ __attribute__((device))
 #define __global__ __attribute__((global))
 #define __shared__ __attribute__((shared))

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from ...core.element import (
+    Element,
     bf16,
     double,
     float,
@@ -28,10 +29,10 @@ from ...gpu.instructions.names import atoms
 from ..program.instructions import Instructions, Registers, Tile
 
 _FLOATS8 = (fp8_e4m3, fp8_e4m3fnuz, fp8_e5m2, fp8_e5m2fnuz)
-#: The architectures -> the types of A whose instructions are written -> the type of their sums.
-_MFMA = {half: float, bf16: float, float: float, tf32: float, double: double, int8: int32}
+#: The types of A -> the type of the sums, of the MFMA that are written; and by the architecture.
+_MFMA: dict[Element, Element] = {half: float, bf16: float, float: float, tf32: float, double: double, int8: int32}
 _MFMA |= dict.fromkeys(_FLOATS8, float)
-_WRITTEN = dict.fromkeys(("cdna1", "cdna2", "cdna3", "cdna4"), _MFMA)
+_WRITTEN: dict[str, dict[Element, Element]] = {f"cdna{n}": _MFMA for n in range(1, 5)}
 _WRITTEN |= {"rdna3": {half: float, bf16: float}, "rdna4": dict.fromkeys((half, bf16, *_FLOATS8), float)}
 #: The type of an element in vectors of the compiler, and what elements of 8 bits are packed in, by their number.
 _VECTOR = {"__half": "_Float16", "__bf16": "short", "float": "float", "double": "double", "int": "int"}
