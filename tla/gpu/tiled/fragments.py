@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from ...algebra.make import fragment_layout
 from ...core.composed import innermost
-from ...core.element import Element
+from ...core.element import DTYPES, Element
+from ...core.errors import LeafTypeError
 from ...core.int_tuple import product_each
 from ...core.ints import Int
 from ...core.layout import Layout
 from ...core.strides import compact_col_major
+from ...tensors.buffers import as_dtype
 from ...tensors.guard import whole
 from ...tensors.make import registers
 from ...tensors.positions import Memory
@@ -52,8 +54,16 @@ def holds(element: Element, dtype: Any, wider: bool = False) -> bool:
 
 
 def register_type(element: Element, part: Tensor, wider: bool = False) -> Any:
-    """The numpy type of registers of an operand's part: the part's if it holds the atom's values, else the atom's."""
-    return part.dtype if part.dtype is not None and holds(element, part.dtype, wider) else numpy_type(element)
+    """The numpy type of registers of an operand's part: the part's if it holds the atom's values, else the atom's, by
+    ml_dtypes where numpy has it not; without that package a type that holds its values."""
+    if part.dtype is not None and holds(element, part.dtype, wider):
+        return part.dtype
+    if numpy_has(element) or element.bits < 8 or element.name not in DTYPES:
+        return numpy_type(element)
+    try:
+        return as_dtype("a fragment", element)
+    except LeafTypeError:
+        return numpy_type(element)
 
 
 def fragment_like(part: Tensor, thread: int | npt.NDArray[Any], dtype: object) -> Tensor:
