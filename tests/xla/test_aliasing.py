@@ -111,7 +111,7 @@ def test_what_a_fusion_overwrites(lines, aliases):
     ],
 )  # fmt: skip
 def test_the_compiler_s_own_notes(attributes, numbers):
-    assert [*aliasing.shared(xla.parse_instruction(f"%f = s32[] add(%a, %b){attributes}")._tail)] == numbers
+    assert [*aliasing.shared(xla.parse_instruction(f"%f = s32[] add(%a, %b){attributes}")._tail.config)] == numbers
 
 
 def test_elements_of_tuples_by_their_numbers():
@@ -126,8 +126,8 @@ def test_elements_of_tuples_by_their_numbers():
     ):
         assert aliasing.element_of_done(xla.parse_instruction(f"%d = f32[8] {opcode}(%s)"), count) == number
     text = "%c = f32[8] custom-call(%a), output_to_operand_aliasing={{}: (1, {2,0}), {3}: (0, {})}"
-    assert aliasing.stated(xla.parse_instruction(text)._tail) == (((), 1, (2, 0)), ((3,), 0, ()))
-    assert aliasing.stated(xla.parse_instruction("%c = f32[8] custom-call(%a)")._tail) == ()
+    assert aliasing.stated(xla.parse_instruction(text)._tail.words) == (((), 1, (2, 0)), ((3,), 0, ()))
+    assert aliasing.stated(xla.parse_instruction("%c = f32[8] custom-call(%a)")._tail.words) == ()
 
 
 def test_chains_of_names_for_one_value():

@@ -1,7 +1,10 @@
 """HLO texts as people and tools write them: over several lines, packed, and what is no HLO text at all."""
 
+import copy
+import dataclasses
 import gzip
 import io
+import pickle
 import re
 
 import pytest
@@ -34,6 +37,45 @@ def test_the_examples_of_the_documents_are_two_instructions():
     assert [o.name for o in found[0].instruction.operands] == ["exponential.183", "broadcast.3115"]
     assert found[1].instruction.attributes == {"kind": "kCustom", "calls": "%all-reduce-scatter.3"}
     assert "\n".join(str(x.instruction) for x in found) == SEED.rstrip("\n")
+
+
+def test_an_instruction_that_is_read_is_one_that_is_made():
+    """Reading sets the fields one by one, and knows what follows from them; making one works that out."""
+    for path in PROGRAMS[:6]:
+        for x in xla.read_hlo(path):
+            it = x.instruction
+            made = [xla.Instruction(it.head, it.shape, it.gap, it.opcode, it.operands, it.tail), copy.copy(it)]
+            for other in (*made, pickle.loads(pickle.dumps(it))):
+                assert type(other) is type(it) is xla.Instruction
+                assert (other, hash(other), str(other)) == (it, hash(it), str(it))
+                for name in (
+                    "name",
+                    "is_root",
+                    "operand_names",
+                    "called",
+                    "attributes",
+                    "metadata",
+                    "parameter_number",
+                ):
+                    assert getattr(other, name) == getattr(it, name)
+                assert (other._tail.metadata, other._tail.config) == (it._tail.metadata, it._tail.config)
+            assert dataclasses.replace(it, head="  ROOT %a.1 = ").name == "a.1"
+            for name in ("head", "operands"):
+                with pytest.raises(dataclasses.FrozenInstanceError):
+                    setattr(it, name, "x")
+    buffer = xla.memory(PROGRAMS[0], scheduled=True).buffers[0]
+    assert type(buffer) is type(dataclasses.replace(buffer))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        buffer.bytes = 3
+
+
+def test_an_attribute_that_is_cut_behind_its_name_is_empty():
+    for line in (
+        "%a = f32[3]{0} add(%b), kind=x, backend_config=",
+        "%a = f32[3]{0} add(%b), metadata={}, backend_config=",
+    ):
+        assert xla.parse_instruction(line).attributes["backend_config"] == ""
+        assert str(xla.parse_instruction(line)) == line
 
 
 def broken_up(line, every):

@@ -85,3 +85,21 @@ def new_value(cls: type[T], **fields: object) -> T:
     for name, value in fields.items():
         put(new, name, value)
     return new
+
+
+def open_twin(cls: type) -> type[Any]:
+    """A class with the slots of another, whose values are immutable: those of this one are not.
+
+    Of a value of it becomes one of `cls` when its `__class__` is set: a tenth of the time of the `__init__` of a frozen
+    dataclass, which asks for each field whether it may be set.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True, slots=True)
+    ... class Size:
+    ...     rows: int
+    >>> new = open_twin(Size)()
+    >>> new.rows, new.__class__ = 3, Size
+    >>> new
+    Size(rows=3)
+    """
+    return type(f"Open{cls.__name__}", cls.__bases__, {"__slots__": cls.__slots__})  # type: ignore[attr-defined]

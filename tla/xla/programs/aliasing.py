@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ...core.cache import known_memo, plain_memo
 from ...core.reader import Reader
-from .instruction import Instruction, Tail, attributes_of
+from .instruction import Instruction, attributes_of
 from .module import Body, Module
 
 Path = tuple[int, ...]
@@ -52,16 +52,14 @@ _INDICES = re.compile(r'"indices":\[([^\]]*)\]')
 
 
 @known_memo
-def stated(tail: Tail) -> tuple[Pair, ...]:
-    """The aliases that the attribute output_to_operand_aliasing states.
+def stated(words: str) -> tuple[Pair, ...]:
+    """The aliases that the attribute output_to_operand_aliasing states, of a text of attributes.
 
-    >>> from tla.xla import parse_instruction
-    >>> text = "%c = (f32[2], f32[3]) custom-call(%a, %b), output_to_operand_aliasing={{1}: (0, {})}"
-    >>> stated(parse_instruction(text)._tail)
+    >>> stated(", custom_call_target=\"f\", output_to_operand_aliasing={{1}: (0, {})}")
     (((1,), 0, ()),)
     """
     key = "output_to_operand_aliasing"
-    return tuple(alias[:3] for alias in aliases(attributes_of(tail.words).get(key, "{}"))) if key in tail.words else ()
+    return tuple(alias[:3] for alias in aliases(attributes_of(words).get(key, "{}"))) if key in words else ()
 
 
 @plain_memo
@@ -113,16 +111,14 @@ class _AliasReader(Reader):
 
 
 @known_memo
-def shared(tail: Tail) -> tuple[tuple[int, ...], ...]:
-    """Numbers of operands that share memory, by the compiler's own note; those from the count of operands on
-    are its results.
+def shared(config: str) -> tuple[tuple[int, ...], ...]:
+    """Numbers of operands that share memory, by the compiler's own note in a backend_config; those from the count of
+    operands on are its results.
 
-    >>> from tla.xla import parse_instruction
-    >>> text = '%f = s32[] add(%a, %b), backend_config={"aliasing_operands":{"lists":[{"indices":["0","2"]}]}}'
-    >>> shared(parse_instruction(text)._tail)
+    >>> shared('{"aliasing_operands":{"lists":[{"indices":["0","2"]}]}}')
     ((0, 2),)
     """
-    noted = tail.text.partition('"aliasing_operands":{"lists":[{')[2].partition("}]}")[0]
+    noted = config.partition('"aliasing_operands":{"lists":[{')[2].partition("}]}")[0]
     return tuple(
         tuple(int(n) for n in text.replace('"', "").split(",") if n.strip().isdecimal())
         for text in _INDICES.findall(noted)

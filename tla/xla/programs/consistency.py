@@ -68,13 +68,12 @@ def _shapes(bodies: Mapping[str, Body]) -> Iterator[str]:
     for body in bodies.values():
         for x in body.lines:
             it = x.instruction
-            calls = it.opcode in _CALLERS
+            claims: list[Claim] = []
             # A line of names alone says the shape of no operand, but for what is a part of one.
-            parts = it.opcode not in _LITERALS and (not it._operands or it.opcode.endswith(_PARTS))
-            if not calls and not parts:
-                continue
-            claims = [*_of_operands(x, body.given)] if parts else []
-            claims += _of_calls(x, body.given, bodies) if calls else ()
+            if it.opcode not in _LITERALS and (not it._operands or it.opcode.endswith(_PARTS)):
+                claims += _of_operands(x, body.given)
+            if it.opcode in _CALLERS:
+                claims += _of_calls(x, body.given, bodies)
             for what, shape, other, line in claims:
                 if _differ(shape, other):
                     yield f"line {x.line}: {it.name} {what} {shape}, line {line} gives {other}"
@@ -106,12 +105,12 @@ def _of_calls(x: Located, given: Mapping[str, Located], bodies: Mapping[str, Bod
     for k, name in enumerate(names):
         if (body := bodies.get(name)) is None:
             continue
-        if body.root is not None and name != condition:
+        if body.root is not None and name != condition and it.shape is not body.root.instruction.shape:
             yield f"with {name} for its result is", it.shape, body.root.instruction.shape, body.root.line
         operands = it.operand_names[k + 1 : k + 2] if it.opcode == "conditional" else it.operand_names
         for number, p in body.parameters:
             source = given.get(operands[number]) if number < len(operands) else None
-            if source is not None:
+            if source is not None and source.instruction.shape is not p.instruction.shape:  # equal texts are one shape
                 yield f"takes {source.instruction.name} as", source.instruction.shape, p.instruction.shape, p.line
 
 

@@ -56,8 +56,8 @@ def flow(module: Module, target: str | None = None) -> Flow:
     follow.out.results = follow.computation(entry, None, 0)
     follow.entry_aliases()
     _allocate(follow.out, target)
-    normalise(follow.out)
-    reuse(follow.out, follow.offered)
+    groups = normalise(follow.out)
+    reuse(follow.out, follow.offered, groups)
     share_scratch(follow.out)
     return follow.out
 
@@ -74,7 +74,8 @@ class _Follow:
         self.apart_now = 0
         # By the table of an asynchronous operation, the values of the computation that it runs.
         self.inside: dict[int, range] = {}
-        self.sizes: dict[int, tuple[ArrayShape, int | None]] = {}  # by identity of the shape, with what keeps that
+        # Bytes and memory space, by identity of the shape, for equal texts are one; with what keeps that.
+        self.sizes: dict[int, tuple[int | None, int, ArrayShape]] = {}
         self.seen: set[str] = set()  # computations that are applied to elements
         self.offered: list[tuple[int, int]] = []  # results that may overwrite an operand which nobody reads later
 
@@ -95,10 +96,11 @@ class _Follow:
         lines = self.module.computations[name]
         root = self.module.body(name).root or lines[-1]
         for line in lines:
-            if line.instruction.name in values:
-                what = f"line {line.line}: {line.instruction.name} is defined twice in computation {name}"
+            it = line.instruction
+            if it.name in values:
+                what = f"line {line.line}: {it.name} is defined twice in computation {name}"
                 raise LoweringError(what, "each name once in a computation", "give one module at a time")
-            values[line.instruction.name] = found = self.instruction(line, values, arguments, depth)
+            values[it.name] = found = self.instruction(line, values, arguments, depth)
             if line is root:
                 for value in leaves(found):
                     if self.out.values[value].line is not line:
@@ -222,7 +224,7 @@ class _Follow:
 
     def in_place(self, it: Instruction, result: Tree, operands: list[Tree]) -> None:
         """One buffer for the parts of the result and the operands that they overwrite."""
-        pairs = [*aliasing.stated(it._tail)]
+        pairs = [*aliasing.stated(it._tail.words)]
         if it.opcode == "fusion":
             pairs += aliasing.of_fusion(it, self.module)
         elif it.opcode in aliasing.IN_PLACE:
@@ -231,7 +233,7 @@ class _Follow:
         for out, operand, path in pairs:
             if operand < len(operands):
                 self.out.share(part(result, out), part(operands[operand], path))
-        if not (noted := aliasing.shared(it._tail)):
+        if not (noted := aliasing.shared(it._tail.config)):
             return
         outs = [*arrays(result)]
         for numbers in noted:
@@ -388,29 +390,31 @@ class _Follow:
     def value(
         self, line: Located, shape: ArrayShape | None, now: int, kind: str, path: aliasing.Path, pointers: int = 0
     ) -> int:
-        number = len(self.out.values)
-        size = POINTER * pointers * (not self.apart_now) if shape is None else self.size(shape)
+        values = self.out.values
+        number = len(values)
+        size: int | None
+        if shape is None:
+            size, space = POINTER * pointers * (not self.apart_now), 0
+        elif (found := self.sizes.get(id(shape))) is not None:
+            size, space, _shape = found
+        else:
+            size, space = _size(shape), shape.effective_layout.memory_space
+            self.sizes[id(shape)] = size, space, shape
         if size is None:
             self.warn(line, f"the size of {shape} is not known: it counts as nothing")
-        space = 0 if shape is None else shape.effective_layout.memory_space
+            size = 0
         if kind == "scratch" and (shape is None or space in _WAITED_FOR):
             kind = "temporary"
-        name = line.instruction.name
-        self.out.values.append(Value(name, path, line, shape, size or 0, space, kind, now, now, [], number, number))
+        values.append(Value(line.instruction.name, path, line, shape, size, space, kind, now, now, [], number, number))
         return number
 
-    def size(self, shape: ArrayShape) -> int | None:
-        """The bytes of an array; None where they are not known."""
-        if id(shape) not in self.sizes:  # equal texts are one shape
-            self.sizes[id(shape)] = shape, _size(shape)
-        return self.sizes[id(shape)][1]
-
     def step(self, line: Located) -> int:
-        if len(self.out.steps) >= MAX_STEPS:
+        steps = self.out.steps
+        if (now := len(steps)) >= MAX_STEPS:
             what = f"more than {MAX_STEPS:,} instructions, calls put in place"
             raise RangeError(what, "fewer", "give a part of the program")
-        self.out.steps.append(line)
-        return len(self.out.steps) - 1
+        steps.append(line)
+        return now
 
     def read(self, tree: Tree, now: int) -> None:
         """Note what a step reads."""

@@ -15,14 +15,14 @@ import itertools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, cast
 
 from ...core.cache import known_memo, plain_memo
 from ...core.errors import ParseError, require_type
-from ...core.value import put
+from ...core.value import open_twin, put
 from ..shapes.grammar import REMEMBERED, parse_shape
 from ..shapes.values import Shape
-from .printed_line import INDEX, OPERAND, line_parts, tail_parts
+from .printed_line import INDEX, LONG, OPERAND, line_parts, tail_parts
 
 # Each comment can be matched in one way only: two ways each, and a line that fails to match would be tried in 2**n.
 _COMMENT = r"/\*[^*]*(?:\*(?!/)[^*]*)*\*/"
@@ -74,42 +74,32 @@ class Operand(NamedTuple):
 class Tail:
     """The text behind the operands of an instruction, taken apart once for all lines that have the same.
 
-    text         as it stands
-    attributes   as XLA prints them, without the backend_config where that is the last one
-    words        these without metadata
-    metadata     with its braces; empty where there is none
-    called       the names of the computations in it
+    text       as it stands
+    words      the attributes as XLA prints them, without metadata, and without the backend_config where that is the last
+    metadata   with its braces; empty where there is none
+    config     the text of the backend_config; empty where there is none
+    called     the names of the computations in it
     """
 
     text: str
-    attributes: str
     words: str
     metadata: str
+    config: str
     called: tuple[str, ...]
 
 
-class _Later:
-    """Fields that follow from an instruction's text: worked out when first asked for, or known to its line's reader."""
+class _Said:
+    """What the fields of an instruction say, taken apart where it is made: each step of each question reads it."""
 
-    __slots__ = ("_operands", "_tail", "is_root", "name", "operand_names")
+    __slots__ = ("_operands", "_tail", "is_root", "name")
     name: str
     is_root: bool
-    operand_names: tuple[str, ...]
-    _operands: str  # where XLA prints names alone
+    _operands: str  # where XLA prints names alone; else empty
     _tail: Tail
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            if name not in _WORKED_OUT:
-                raise AttributeError(f"an Instruction has no {name}")
-            value = _WORKED_OUT[name](self)
-            put(self, name, value)
-            return value
 
 
 @dataclass(frozen=True, slots=True)
-class Instruction(_Later):
+class Instruction(_Said):
     """An instruction of an HLO module. Its str() is the line, with shapes in XLA's canonical print.
 
     head       all before the shape: blanks, ROOT, the name, `=`
@@ -139,8 +129,24 @@ class Instruction(_Later):
     operands: tuple[Operand, ...]
     tail: str
 
+    def __post_init__(self) -> None:
+        found = _head(self.head, 0)
+        put(self, "name", found["name"])
+        put(self, "is_root", found["root"] is not None)
+        put(self, "_operands", "")
+        put(self, "_tail", _tail_by_marks(self.tail))
+
+    def __reduce__(self) -> tuple[type[Instruction], tuple[object, ...]]:
+        return Instruction, (self.head, self.shape, self.gap, self.opcode, self.operands, self.tail)
+
     def __str__(self) -> str:
         return f"{self.head}{self.shape}{self.gap}{self.opcode}({','.join(map(str, self.operands))}){self.tail}"
+
+    @property
+    def operand_names(self) -> tuple[str, ...]:
+        """The names of the operands without %; what a `parameter` or `constant` holds."""
+        text = INDEX.sub("", self._operands) if "/" in self._operands else self._operands
+        return tuple(text.replace("%", "").split(", ")) if text else tuple([o.name for o in self.operands])
 
     @property
     def parameter_number(self) -> int | None:
@@ -158,10 +164,10 @@ class Instruction(_Later):
 
         Raises ParseError for one that is given twice.
         """
-        text, said, config = self.tail, self._tail.attributes, ", backend_config="
-        if not text.startswith(config, len(said)):
-            return {**_attributes(text)} if len(text) <= REMEMBERED else attributes_of(text)
-        return {**_attributes(said), "backend_config": text[len(said) + len(config) :]}
+        text, config = self.tail, self._tail.config
+        said = text.removesuffix(f", backend_config={config}") if config else text
+        found = _attributes(said) if len(said) <= REMEMBERED else attributes_of(said)
+        return {**found, "backend_config": config} if len(said) < len(text) else {**found}
 
     @property
     def metadata(self) -> dict[str, str]:
@@ -191,16 +197,6 @@ def entries(metadata: str) -> dict[str, str]:
     return {key: unquoted(text) for key, text in _ENTRY.findall(metadata[1:-1])}
 
 
-def _operands_of(it: Instruction) -> tuple[Operand, ...]:
-    """The operands of a printed line that has names alone."""
-    return tuple(map(_name_alone, zip(_NO_TEXT, _NO_SHAPE, it._operands.split(",")))) if it._operands else ()
-
-
-def _operand_names(it: Instruction) -> tuple[str, ...]:
-    text = INDEX.sub("", it._operands) if "/" in it._operands else it._operands
-    return tuple(text.replace("%", "").split(", ")) if text else tuple([o.name for o in it.operands])
-
-
 def _called_by(text: str) -> tuple[str, ...]:
     """The names of the computations that a text of attributes names."""
     found = _CALLS.findall(text)
@@ -216,23 +212,33 @@ def _said(text: str) -> Iterator[tuple[str, str]]:
     return ((key, text[begin:end].strip()) for key, begin, end in attribute_spans(text, 0))
 
 
-_WORKED_OUT: dict[str, Callable[[Instruction], object]] = {
-    "name": lambda it: _head(it.head, 0)["name"],
-    "is_root": lambda it: _head(it.head, 0)["root"] is not None,
-    "operands": _operands_of,
-    "operand_names": _operand_names,
-    "gap": lambda it: " ",
-    "tail": lambda it: it._tail.text,
-    "_operands": lambda it: "",
-    "_tail": lambda it: _tail_by_marks(it.tail),
-}
+class _Operands:
+    """The field `operands`: of a printed line that has names alone, made when it is first asked for."""
+
+    def __init__(self, slot: Any) -> None:
+        self.get, self.set = slot.__get__, slot.__set__
+
+    def __get__(self, it: Instruction | None, kind: type | None = None) -> Any:
+        if it is None:
+            return self
+        try:
+            return self.get(it)
+        except AttributeError:
+            found = tuple(map(_name_alone, zip(_NO_TEXT, _NO_SHAPE, it._operands.split(","))))
+            put(it, "operands", found)
+            return found
+
+    def __set__(self, it: Instruction, value: tuple[Operand, ...]) -> None:
+        self.set(it, value)
 
 
 def _tail_by_marks(text: str) -> Tail:
-    attributes = "".join(f", {key}={value}" for key, value in _said(text))
-    metadata = next((value for key, value in _said(text) if key == "metadata"), "")
+    said = [*_said(text)]
+    metadata = next((value for key, value in said if key == "metadata"), "")
+    config = ", ".join(value for key, value in said if key == "backend_config")
+    attributes = "".join(f", {key}={value}" for key, value in said)
     words = attributes.replace(f", metadata={metadata}", "", 1)
-    return Tail(text, attributes, words, metadata, _called_by(words))
+    return Tail(text, words, metadata, config, _called_by(words))
 
 
 def _printed_tail(text: str) -> Tail | None:
@@ -240,14 +246,18 @@ def _printed_tail(text: str) -> Tail | None:
     found = tail_parts(text)
     if found is None:
         return None
-    before, metadata, behind = found
+    before, metadata, behind, config = found
     words = before + behind
-    attributes = f"{before}, metadata={metadata}{behind}" if metadata else words
-    return Tail(text, attributes, words, metadata, _called_by(words) if words else ())
+    new = _Tail()
+    new.text, new.words, new.metadata, new.config = text, words, metadata, config
+    new.called = _called_by(words) if words else ()
+    new.__class__ = Tail
+    return cast(Tail, new)
 
 
-#: Longer ones are not remembered.
-_LONG = 4096
+_Tail = open_twin(Tail)
+
+
 _remembered_tail = known_memo(_printed_tail)
 
 
@@ -282,29 +292,26 @@ def printed_instruction(line: str) -> Instruction | None:
         return None
     head, root, name, text, opcode, literal, called, operands = found.groups()
     behind = line[found.end() :]
-    tail = _remembered_tail(behind) if len(behind) <= _LONG else _printed_tail(behind)
+    tail = _remembered_tail(behind) if len(behind) <= LONG else _printed_tail(behind)
     if tail is None:
         return None
-    new = _new(Instruction)
-    _set_head(new, head)
-    _set_name(new, name)
-    _set_is_root(new, root is not None)
-    _set_tail(new, tail)
+    new = _Instruction()
     try:
-        _set_shape(new, _remembered(text) if len(text) <= REMEMBERED else parse_shape(text))
+        new.shape = _remembered(text) if len(text) <= REMEMBERED else parse_shape(text)
         if called is None:
-            _set_opcode(new, opcode)
-            _set_operands(new, _literal(literal))
+            called, names = opcode, ""
+            new.operands = _literal(literal)
+        elif "[" in operands or not operands:
+            places, names = OPERAND.finditer(line, *found.span(8)) if operands else (), ""
+            new.operands = tuple([_operand(line, *m.span(), literal=False) for m in places])
         else:
-            _set_opcode(new, called)
-            if "[" in operands:
-                places = OPERAND.finditer(line, *found.span(8))
-                _set_operands(new, tuple([_operand(line, *m.span(), literal=False) for m in places]))
-            else:
-                _set_names(new, operands)
+            names = operands
     except ParseError:  # of a shape; the line may have another fault before it
         return None
-    return new
+    new.head, new.gap, new.opcode, new.tail = head, " ", called, tail.text
+    new.name, new.is_root, new._operands, new._tail = name, root is not None, names, tail
+    new.__class__ = Instruction
+    return cast(Instruction, new)
 
 
 def _literal(text: str) -> tuple[Operand, ...]:
@@ -312,12 +319,8 @@ def _literal(text: str) -> tuple[Operand, ...]:
     return (_name_alone(("", None, text)),) if text and not text.isspace() else ()
 
 
-# An Instruction whose slots are set is made in half the time that the __init__ of a frozen dataclass takes.
-_new = object.__new__
-_set_head, _set_shape, _set_opcode, _set_operands, _set_name, _set_is_root, _set_names, _set_tail = (
-    getattr(Instruction, name).__set__
-    for name in ["head", "shape", "opcode", "operands", "name", "is_root", "_operands", "_tail"]
-)
+_Instruction = open_twin(Instruction)
+setattr(Instruction, "operands", _Operands(vars(Instruction)["operands"]))  # noqa: B010  # a frozen dataclass has it as a slot
 
 # Most of what there is to make: operands that are names alone, made at once.
 _NO_TEXT, _NO_SHAPE = itertools.repeat(""), itertools.repeat(None)

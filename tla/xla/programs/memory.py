@@ -10,13 +10,16 @@ checked against libtpu's own account (tests/data/xla/programs).
 from __future__ import annotations
 
 import itertools
+import operator
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from ...core.cache import plain_memo
 from ...core.errors import LoweringError, ParseError, TlaError
 from ...core.garbage import uncollected
+from ...core.value import open_twin
 from ..shapes.array_shape import ArrayShape
 from ..shapes.sizes import waste, waste_by_dimension
 from .consistency import contradictions
@@ -182,38 +185,46 @@ def memory(source: Source, scheduled: bool | None = None, target: str | None = N
 
 def held_buffers(found: Flow) -> tuple[Buffer, ...]:
     """Everything that takes memory in a program, in the order in which it is written."""
-    return tuple(sorted(_held(found), key=lambda b: (b.first, b.last)))
+    return _in_order(found, whole_buffers(found))
+
+
+def _in_order(found: Flow, whole: Mapping[int, str]) -> tuple[Buffer, ...]:
+    return tuple(sorted(_held(found, whole), key=_TIMES))
+
+
+_TIMES = operator.attrgetter("first", "last")
 
 
 def _memory(found: Flow, warnings: tuple[str, ...], target: str | None) -> Memory:
-    held = held_buffers(found)
-    count = len(found.steps)
-    curves = {space: _curve([b for b in held if b.space == space], count) for space in sorted({b.space for b in held})}
+    whole, count = whole_buffers(found), len(found.steps)
+    held = _in_order(found, whole)
+    by_space: dict[int, list[Buffer]] = {space: [] for space in sorted({b.space for b in held})}
+    for b in held:
+        by_space[b.space].append(b)
+    curves = {space: _curve(there, count) for space, there in by_space.items()}
     target = target or target_in(frozenset(curves))
     sizes = TARGETS[target].capacity if target else {}
-    peaks = {space: _peak(space, curve, held, found, sizes.get(space)) for space, curve in curves.items()}
-    ends = [b for b in held if b.kind in ("argument", "result", "constant")]
-    rest = [_temporaries(found, held, space) for space in curves]
-    reported = sum(b.bytes for b in ends) + max((max(_curve(spans, count)) for spans in rest), default=0)
+    peaks = {space: _peak(space, curve, by_space[space], found, sizes.get(space)) for space, curve in curves.items()}
+    ends = [b.bytes for b in held if b.kind in ("argument", "result", "constant")]
+    rest = [_temporaries(found, there, space, whole) for space, there in by_space.items()]
+    reported = sum(ends) + max((max(_curve(spans, count)) for spans in rest), default=0)
     return Memory(found.module, peaks, curves, reported, tuple(found.steps), held, warnings, target)
 
 
-def _held(found: Flow) -> Iterator[Buffer]:
+def _held(found: Flow, whole: Mapping[int, str]) -> Iterator[Buffer]:
     """The buffers of a program, each for as long as it is held."""
-    whole, end = whole_buffers(found), len(found.steps) - 1
-    shapes = {id(v.shape): v.shape for v in found.values if v.bytes}
-    lost = {k: 0 if shape is None else _waste(shape) for k, shape in shapes.items()}
+    end = len(found.steps) - 1
     groups: dict[tuple[int, int], list[Value]] = defaultdict(list)
-    for number in found.own():
-        value = found.values[number]
-        if value.bytes:
+    for number, value in enumerate(found.values):
+        if value.bytes and value.same == number:
             groups[found.buffer(number), value.space].append(value)
+    lost: dict[int, int] = {}  # by identity of the shape: equal texts are one
     for (buffer, _space), values in groups.items():
-        if buffer in whole:
-            yield _buffer(found, values[0], lost[id(values[0].shape)], whole[buffer], 0, end)
-        else:
-            for v, first, last in _spans(values):
-                yield _buffer(found, v, lost[id(v.shape)], v.kind, first, min(last, end))
+        kind = whole.get(buffer)
+        for v, first, last in _spans(values) if kind is None else ((values[0], 0, end),):
+            if (wasted := lost.get(id(v.shape))) is None:
+                lost[id(v.shape)] = wasted = 0 if v.shape is None else _waste(v.shape)
+            yield _buffer(found, v, wasted, kind or v.kind, first, min(last, end))
 
 
 _waste = plain_memo(waste)
@@ -234,22 +245,29 @@ def _spans(values: list[Value]) -> Iterator[tuple[Value, int, int]]:
     yield begin, begin.start, end
 
 
-def _temporaries(found: Flow, held: Sequence[Buffer], space: int) -> list[Span]:
+def _temporaries(found: Flow, there: Sequence[Buffer], space: int, whole: Mapping[int, str]) -> Sequence[Buffer | Span]:
     """The part of a memory space that XLA's peak counts, in addition to what is there for the whole run.
 
     In a space that the compiler moves values into (VMEM, CMEM) each value by itself: of an update in place the old
     value and the new one. In every other one the buffers.
     """
     if space in MOVED:
-        return [*moved_values(found, space)]
-    there = [b for b in held if b.space == space and b.kind == "temporary" and b.shape is not None]
-    return [Span(b.first, b.last, b.bytes) for b in there]
+        return [*moved_values(found, space, whole)]
+    return [b for b in there if b.kind == "temporary" and b.shape is not None]
 
 
 def _buffer(found: Flow, value: Value, lost: int, kind: str, first: int, last: int) -> Buffer:
-    part = f"{{{','.join(map(str, value.path))}}}" if value.path or value.shape is None else ""
-    name, line = value.name + part, value.line
-    return Buffer(name, value.shape, value.bytes, lost, value.space, kind, first, last, line, found.module)
+    name, line = value.name, value.line
+    if value.path or value.shape is None:
+        name = f"{name}{{{','.join(map(str, value.path))}}}"
+    new = _Buffer()
+    new.name, new.shape, new.bytes, new.waste, new.space = name, value.shape, value.bytes, lost, value.space
+    new.kind, new.first, new.last, new.line, new.module = kind, first, last, line, found.module
+    new.__class__ = Buffer
+    return cast(Buffer, new)
+
+
+_Buffer = open_twin(Buffer)
 
 
 def _curve(held: Sequence[Buffer | Span], count: int) -> tuple[int, ...]:
@@ -263,6 +281,6 @@ def _curve(held: Sequence[Buffer | Span], count: int) -> tuple[int, ...]:
 def _peak(space: int, curve: tuple[int, ...], held: Sequence[Buffer], found: Flow, capacity: int | None) -> Peak:
     top = max(curve)
     step = curve.index(top)
-    there = [b for b in held if b.space == space and b.first <= step <= b.last]
+    there = [b for b in held if b.first <= step <= b.last]
     there.sort(key=lambda b: (-b.bytes, b.first, b.name))
     return Peak(space, top, sum(b.waste for b in there), found.steps[step], step, tuple(there), capacity)

@@ -12,6 +12,8 @@ from __future__ import annotations
 import json
 import re
 
+from ...core.cache import known_memo
+
 
 def _between(inner: str, rest: str) -> str:
     """Any number of `inner`, with `rest` around each. They begin with different characters, so a text that fails is
@@ -46,7 +48,8 @@ _LINE = re.compile(
     rf"(?:(constant|parameter)\(({_LITERAL})|(?!constant\(|parameter\()([a-z][a-z0-9_-]*)"
     rf"\(((?:{_ONE}(?:, {_ONE})*)?))\)"
 )
-_TAIL = re.compile(rf"((?:{_WORD})*)(?:, metadata=({_VALUE}))?((?:{_WORD})*)(?:, backend_config=|(?<![={{\s])\Z)")
+_WORDS = re.compile(rf"(?:{_WORD})*\Z")
+_METADATA = re.compile(rf"({_VALUE})((?:{_WORD})*)\Z")
 _json = json.JSONDecoder().raw_decode
 
 
@@ -55,21 +58,46 @@ _json = json.JSONDecoder().raw_decode
 line_parts = _LINE.match
 
 
-def tail_parts(tail: str) -> tuple[str, str, str] | None:
-    """The attributes behind the operands but for a backend_config that is the last one: before metadata, its text, and
-    those behind it. None where they are not as XLA prints them.
+def _are_words(text: str) -> bool:
+    """Whether a text is attributes, none of them metadata or a backend_config."""
+    return _WORDS.match(text) is not None
+
+
+def _metadata_first(text: str) -> tuple[str, str] | None:
+    """The text of metadata, and the attributes behind it."""
+    found = _METADATA.match(text)
+    return None if found is None else (found[1], found[2])
+
+
+def _is_json(text: str) -> bool:
+    """Whether a text is one JSON value: its brackets are often deep, and C reads them."""
+    try:
+        return _json(text)[1] == len(text)
+    except (ValueError, RecursionError):
+        return False
+
+
+#: Tails differ in the names of computations, and most of what else they say is the same. Longer ones are not remembered.
+LONG = 4096
+_PARTS = _are_words, _metadata_first, _is_json
+_REMEMBERED = known_memo(_are_words), known_memo(_metadata_first), known_memo(_is_json)
+
+
+def tail_parts(tail: str) -> tuple[str, str, str, str] | None:
+    """The attributes behind the operands: those before metadata, its text, those behind it, and the text of a
+    backend_config that is the last one. None where they are not as XLA prints them.
 
     >>> tail_parts(", kind=kLoop, metadata={op_name=\\"f\\"}, backend_config={}")
-    (', kind=kLoop', '{op_name="f"}', '')
+    (', kind=kLoop', '{op_name="f"}', '', '{}')
     """
-    found = _TAIL.match(tail)
-    if found is None:
+    are_words, metadata_first, is_json = _REMEMBERED if len(tail) <= LONG else _PARTS
+    said, ends, config = tail.partition(", backend_config=")
+    before, given, rest = said.partition(", metadata=")
+    found = metadata_first(rest) if given else ("", "")
+    if found is None or not are_words(before):
         return None
-    if found.end() < len(tail):  # a backend_config; its brackets are often deep, and C reads them
-        try:
-            end = _json(tail, found.end())[1]
-        except (ValueError, RecursionError):
-            return None
-        if end < len(tail):
-            return None
-    return found[1], found[2] or "", found[3]
+    if config and not is_json(config):
+        return None
+    if not ends and (said.endswith(("=", "{")) or said[-1:].isspace()):
+        return None
+    return before, found[0], found[1], config

@@ -126,11 +126,12 @@ def _of_file(
         if plain:
             if not line:
                 continue
-            if computation is None and _ROW.match(line):
-                if around:
-                    around(line)
-                continue
-            if found := printed_instruction(line):
+            if computation is None:
+                if _ROW.match(line):
+                    if around:
+                        around(line)
+                    continue
+            elif found := printed_instruction(line):
                 yield _located((found, computation, is_entry, number))
                 continue
         yield from place.read(number, line)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from .values import Flow, Value, leaves
@@ -23,8 +23,11 @@ class Span(NamedTuple):
     bytes: int
 
 
-def normalise(found: Flow) -> None:
-    """Let a value end where the next one in its buffer begins, and that one last as long as it did."""
+def normalise(found: Flow) -> dict[int, list[Value]]:
+    """Let a value end where the next one in its buffer begins, and that one last as long as it did.
+
+    Returns the values of each buffer.
+    """
     groups: dict[int, list[Value]] = defaultdict(list)
     for number in found.own():
         groups[found.buffer(number)].append(found.values[number])
@@ -33,14 +36,16 @@ def normalise(found: Flow) -> None:
             values.sort(key=lambda v: (v.start, v.end, v.same))
             for one, two in itertools.pairwise(values):
                 one.end, two.end = min(one.end, two.start), max(one.end, two.end)
+    return groups
 
 
-def moved_values(found: Flow, space: int) -> Iterator[Span]:
+def moved_values(found: Flow, space: int, whole: Mapping[int, str]) -> Iterator[Span]:
     """The values of a memory space that the compiler moves arrays into, each while it is read: of an update in place
     the old one and the new one. A value that nobody reads is none; one that is last read in a conditional is there in
     each branch up to its last reader.
+
+    whole   the buffers that are there for the whole run
     """
-    whole = whole_buffers(found)
     for number in found.own():
         value = found.values[number]
         if value.space == space and value.bytes and value.uses and found.buffer(number) not in whole:
@@ -76,22 +81,23 @@ def whole_buffers(found: Flow) -> dict[int, str]:
     return whole
 
 
-def reuse(found: Flow, offered: Iterable[tuple[int, int]]) -> None:
+def reuse(found: Flow, offered: Sequence[tuple[int, int]], groups: Mapping[int, list[Value]]) -> None:
     """One buffer for a result and the operand that it may overwrite, where all that is in the operand's buffer
     is dead by then.
 
     offered   pairs of a result and an operand. What is given to the program or by it has memory of its own
+    groups    the values of each buffer
     """
-    offered = [*offered]
     held: dict[int, list[tuple[int, int]]] = {}
-    for number in found.own() if offered else ():
-        value = found.values[number]
-        held.setdefault(found.buffer(number), []).append((value.start, value.end))
-    fixed = whole_buffers(found)
+    fixed = whole_buffers(found) if offered else {}
     for result, operand in offered:
         one, two = found.buffer(result), found.buffer(operand)
-        free = one != two and one not in fixed and two not in fixed
-        if free and _apart(held[two], held[one], found.values[result].start):
+        if one == two or one in fixed or two in fixed:
+            continue
+        for buffer in (one, two):
+            if buffer not in held:
+                held[buffer] = _merged((value.start, value.end) for value in groups[buffer])
+        if _apart(held[two], held[one], found.values[result].start):
             found.share(result, operand)
             held[found.buffer(result)] = _merged(held[one] + held[two])
 
@@ -121,5 +127,8 @@ def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _apart(before: list[tuple[int, int]], after: list[tuple[int, int]], now: int) -> bool:
-    """Whether two buffers are never held at once, but for step `now`, which reads the first and writes the second."""
-    return all(b < c or d < a or b == c == now for a, b in _merged(before) for c, d in _merged(after))
+    """Whether two buffers are never held at once, but for step `now`, which reads the first and writes the second.
+
+    before, after   their spans, as _merged has them
+    """
+    return all(b < c or d < a or b == c == now for a, b in before for c, d in after)

@@ -59,19 +59,37 @@ def report(on_error: OnError | None, error: ParseError, number: int) -> None:
     on_error(numbered)
 
 
-def text_lines(file: IO[str] | IO[bytes], on_error: OnError | None) -> Iterator[tuple[int, str]]:
+def text_lines(file: IO[Any], on_error: OnError | None) -> Iterator[tuple[int, str]]:
     """The lines of a file as texts without their ends, with their numbers.
 
     on_error   is given the error of each line that is too long, or no text; without it the first one is raised
     """
-    lines = _raw_lines(_unpacked(file))
-    for number, raw in itertools.chain(_first(lines), lines):
-        try:
-            text = _text(raw)
-        except ParseError as error:
-            report(on_error, error, number)
-        else:
-            yield number, text
+    file, most = _unpacked(file), MAX_LINE + 1
+    lines: Iterator[str | bytes] = itertools.takewhile(bool, map(file.readline, itertools.repeat(most)))
+    number = 0
+    try:
+        for number, raw in enumerate(itertools.chain(_first(lines), lines), 1):
+            if len(raw) > MAX_LINE:
+                piece = raw
+                while len(piece) > MAX_LINE and piece[-1] not in ("\n", ord("\n")):  # the rest is passed over
+                    piece = file.readline(most)
+                report(on_error, too_long(), number)
+            elif isinstance(raw, str):
+                yield number, raw.removesuffix("\n")
+            else:
+                try:
+                    text = raw.decode()
+                except UnicodeDecodeError as error:
+                    report(on_error, _no_text(raw, error), number)
+                else:
+                    yield number, text.removesuffix("\n")
+    except UnicodeDecodeError:
+        what = f"line {number + 1}, or one soon after it, holds bytes that are no {getattr(file, 'encoding', 'text')}"
+        fix = "give the path, or open the file as bytes: then reading goes on behind that line"
+        raise ParseError("", 0, what, "a text", fix) from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        what = f"line {number + 1}: the packed file is broken: {error}"
+        raise ParseError("", 0, what, "gzip", "write it again: it may be cut") from None
 
 
 def _unpacked(file: IO[Any]) -> IO[Any]:
@@ -88,19 +106,15 @@ def _head(file: IO[Any]) -> bytes:
     return b""
 
 
-def _first(lines: Iterator[tuple[int, str | bytes]]) -> Iterator[tuple[int, str | bytes]]:
+def _first(lines: Iterator[str | bytes]) -> Iterator[str | bytes]:
     """The lines up to the first one that says something; if it is another language's, that is refused by its name."""
-    for number, raw in lines:
-        if raw.isspace():
-            yield number, raw
-            continue
+    for raw in lines:
         text = raw.decode(errors="replace") if isinstance(raw, bytes) else raw
         if isinstance(raw, bytes) and raw.startswith(_BYTECODE):
             raise ParseError("", 0, "the file is MLIR bytecode, as StableHLO is stored", "HLO text", _COMPILE)
         if _MLIR.match(text):
-            some = (str(raw) for _number, raw in itertools.islice(lines, MAX_LOOKED_AT))
-            raise _foreign(text + "".join(some))
-        yield number, raw
+            raise _foreign(text + "".join(map(str, itertools.islice(lines, MAX_LOOKED_AT))))
+        yield raw
         if not _SILENT.match(text):
             return
 
@@ -114,40 +128,12 @@ def _foreign(text: str) -> ParseError:
     return ParseError("", 0, found, "HLO text, which begins with HloModule", what.fix)
 
 
-def _raw_lines(file: IO[Any]) -> Iterator[tuple[int, str | bytes]]:
-    """The lines with their numbers. Of one that is too long, as much as shows that it is; the rest is passed over."""
-    readline, most = file.readline, MAX_LINE + 1
-    for number in itertools.count(1):
-        try:
-            raw = piece = readline(most)
-        except UnicodeDecodeError:
-            what = f"line {number}, or one soon after it, holds bytes that are no {getattr(file, 'encoding', 'text')}"
-            fix = "give the path, or open the file as bytes: then reading goes on behind that line"
-            raise ParseError("", 0, what, "a text", fix) from None
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            what = f"line {number}: the packed file is broken: {error}"
-            raise ParseError("", 0, what, "gzip", "write it again: it may be cut") from None
-        if not raw:
-            return
-        while len(piece) > MAX_LINE and piece[-1] not in ("\n", ord("\n")):
-            piece = readline(most)
-        yield number, raw
-
-
 def too_long() -> ParseError:
     what = f"more than {MAX_LINE:,} characters"
     return ParseError("", 0, what, "a line of an HLO module", "leave large constants out of the dump")
 
 
-def _text(raw: str | bytes) -> str:
-    """A line as text, without its end."""
-    if len(raw) > MAX_LINE:
-        raise too_long()
-    if isinstance(raw, str):
-        return raw.removesuffix("\n")
-    try:
-        return raw.decode().removesuffix("\n")
-    except UnicodeDecodeError as error:
-        at = len(raw[: error.start].decode())
-        fix = "give the text of it: the file may be binary"
-        raise ParseError(raw.decode(errors="replace"), at, "bytes that are no text", "UTF-8", fix) from None
+def _no_text(raw: bytes, error: UnicodeDecodeError) -> ParseError:
+    at = len(raw[: error.start].decode())
+    fix = "give the text of it: the file may be binary"
+    return ParseError(raw.decode(errors="replace"), at, "bytes that are no text", "UTF-8", fix)

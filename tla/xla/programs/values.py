@@ -113,10 +113,10 @@ class Flow:
 
 def leaves(tree: Tree) -> Sequence[int]:
     """All values of a tree, tables included."""
-    if tree is None:
-        return ()
     if isinstance(tree, int):
         return (tree,)
+    if tree is None:
+        return ()
     found = [tree.value]
     for element in tree.elements:
         found += leaves(element)

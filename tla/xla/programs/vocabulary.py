@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from ...core.errors import LeafTypeError
 from ...core.reader import nearest
 from ..shapes.values import Shape, arrays
-from .instruction import Instruction, Tail, attribute_spans
+from .instruction import Instruction, Tail, attribute_spans, entries
 from .module import Module, header_attributes
 from .program import Located
 
@@ -150,11 +150,16 @@ def unknown_names(lines: Iterable[Located] | Module) -> tuple[str, ...]:
 
 def _all_known(lines: Sequence[Located], module: Module) -> bool:
     """Whether nothing in a module is unknown: asked once for all lines that say the same, as most do."""
-    said = {(x.instruction.opcode, x.instruction._tail): x.instruction for x in lines}
-    shapes = {id(x.instruction.shape): x.instruction.shape for x in lines}
-    called = {name for it in said.values() for name in it.called}
-    faults = itertools.chain(*map(_unknown, said.values()), *map(_unknown_spaces, shapes.values()))
-    return called <= module.computations.keys() and not any(faults)
+    said, metadata, shapes = dict[tuple[str, str], Instruction](), set[str](), dict[int, Shape]()
+    for it in (x.instruction for x in lines):
+        said[it.opcode, it._tail.words] = it
+        metadata.add(it._tail.metadata)
+        shapes[id(it.shape)] = it.shape
+    return (
+        all(name in module.computations for it in said.values() for name in it._tail.called)
+        and METADATA.issuperset(key for text in metadata for key in entries(text))
+        and not any(itertools.chain(*map(_faults, said.values()), *map(_unknown_spaces, shapes.values())))
+    )
 
 
 def unknown_in_header(header: str) -> tuple[str, ...]:
@@ -167,10 +172,10 @@ def unknown_in_header(header: str) -> tuple[str, ...]:
 
 
 def _unknown(it: Instruction) -> Iterator[str]:
-    if not is_opcode(it.opcode):
-        yield f"opcode {it.opcode} is not known: its result counts as new memory"
-    yield from _faults_of_attributes(it)
-    yield from (_passed_over(key, METADATA, "of metadata ") for key in it.metadata if key not in METADATA)
+    yield from _faults(it)
+    yield from (
+        _passed_over(key, METADATA, "of metadata ") for key in entries(it._tail.metadata) if key not in METADATA
+    )
 
 
 def _unknown_spaces(shape: Shape) -> Iterator[str]:
@@ -179,8 +184,10 @@ def _unknown_spaces(shape: Shape) -> Iterator[str]:
             yield f"memory space S({array.effective_layout.memory_space}) is not known: it counts by itself"
 
 
-def _faults_of_attributes(it: Instruction) -> Iterator[str]:
-    """The attributes that are not known, those given twice, and those that are missing."""
+def _faults(it: Instruction) -> Iterator[str]:
+    """An opcode that is not known, and attributes that are not known, given twice, or missing."""
+    if not is_opcode(it.opcode):
+        yield f"opcode {it.opcode} is not known: its result counts as new memory"
     needed, keys = NEEDED.get(it.opcode, ()), _KEYS.findall(it._tail.words)
     if ATTRIBUTES.issuperset(keys) and len({*keys}) == len(keys) and all(key in keys for key in needed):
         return
