@@ -51,7 +51,7 @@ FETCH = [made(Copy_Atom[SM75_U32x4_LDSM_N, half], MMA) for made in (make_tiled_c
 ROWS = composition(Swizzle[3, 3, 3](), parse("(_8,(_8,_8)):(_8,(_1,_64))"))
 
 
-@kernel(threads=128, grid=blocks)
+@kernel(threads=128, grid=blocks, registers=168)
 def sgemm_sm80(A, B, C, alpha, beta):
     """C (M,N) = alpha * A (M,K) * B (N,K)^T + beta * C."""
     t, steps = thread(), ceil_div(A.shape[1], BK)

@@ -150,13 +150,28 @@ FAULTS = [
     ({"tells": "half"}, "may go on"),
     ({"waits": "first"}, "an asynchronous copy may still write"),
     ({"full": "one"}, "may go on"),
+    ({"full": "one", "ahead": 1, "free": "barrier"}, "may go on"),
 ]
 
 
 @pytest.mark.parametrize(("fault", "what"), some(FAULTS, 5))
 def test_a_fault_in_a_pipeline_is_not_proved(fault, what):
-    found = why_not_free(pipeline(**RIGHT | fault).program(*GIVEN))
+    made = pipeline(**RIGHT | fault)
+    found = why_not_free(made.program(*GIVEN))
     assert (found is None) if what is None else (found and what in found), found
+    assert holds(made) == (what is None)
+
+
+def test_bytes_for_an_mbarrier_of_another_block_are_sent_when_its_phase_before_has_ended():
+    """Each block waits for its own phase alone: the other's may go on, and would end by these bytes, not by its own."""
+    made = pipeline(3, 1, "barrier", full="one")
+    race = made.check(np.zeros((8, 24), np.float32), np.zeros((16, 8), np.float32)).races[0]
+    with open(__file__) as file:
+        lines = file.read().splitlines()
+    assert (race.who, race.block, race.fix) == ("bytes", 0, "cluster_sync()")
+    assert "copy(tma.with_" in lines[race.at.number - 1]
+    told = "block 0 of the cluster sends bytes to element 0 of mbarriers: its phase before may go on, and end by them"
+    assert str(race) == f"{race.at}: {told}"
 
 
 @pytest.mark.parametrize("kernels", [test_clusters, test_cluster_arrivals])

@@ -11,11 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ...tensors.tensor import Tensor
 from ..block.lines import Line
 from ..block.touched import Marks
+
+#: An mbarrier: the rank of its block, the key of its tensor, its number.
+Place = tuple[int, int, int]
+_Of = TypeVar("_Of", int, Place)
 
 
 @dataclass
@@ -24,17 +28,20 @@ class Told:
 
     products   rank of a block -> the number of its last product that has ended
     seen       rank -> the statement that all its threads had come to
+    phases     mbarrier of a block -> how many of its phases have ended
     lines      of the statements by which loads and arrivals come, and the rank of the block of each
     """
 
     products: dict[int, int] = field(default_factory=dict)
     seen: dict[int, int] = field(default_factory=dict)
+    phases: dict[Place, int] = field(default_factory=dict)
     lines: list[tuple[Line, int]] = field(default_factory=list)
 
     def add(self, other: Told) -> None:
         """Add what another phase tells."""
         _later(self.products, other.products)
         _later(self.seen, other.seen)
+        _later(self.phases, other.phases)
         self.lines += other.lines
 
 
@@ -44,6 +51,7 @@ class _Arrived(NamedTuple):
     number: int
     products: dict[int, int]
     seen: dict[int, int]
+    phases: dict[Place, int]
 
 
 class Clash(NamedTuple):
@@ -66,6 +74,7 @@ class Beside:
     knows      rank -> the statement that it knows all threads of that block to have come to, by the cluster's barrier
     products   rank -> the product of that block that it knows to have ended
     seen       rank -> the statement that all threads of that block had come to, before what it has waited for
+    phases     mbarrier of a block -> how many of its phases it knows to have ended, for that block has waited for them
 
     Source: ours.
     """
@@ -76,6 +85,7 @@ class Beside:
         self.knows: dict[int, int] = {}
         self.products: dict[int, int] = {}
         self.seen: dict[int, int] = {}
+        self.phases: dict[Place, int] = {}
         self._touched = {what: Marks() for what in ("written", "read", "umma", "load")}
         self._arrived: list[_Arrived] = []
         self._waits = 0
@@ -113,7 +123,7 @@ class Beside:
 
     def arrive(self, number: int) -> None:
         """Arrive at the cluster's barrier."""
-        self._arrived.append(_Arrived(number, {**self.products}, {**self.seen, self.rank: number}))
+        self._arrived.append(_Arrived(number, {**self.products}, {**self.seen, self.rank: number}, {**self.phases}))
 
     def wait(self, others: Sequence[Beside]) -> int:
         """Learn what all blocks knew when they came to the cluster's barrier: the statement at which this one did."""
@@ -123,6 +133,7 @@ class Beside:
                 self.knows[other.rank] = arrived.number
                 _later(self.products, arrived.products)
                 _later(self.seen, arrived.seen)
+                _later(self.phases, arrived.phases)
         self._waits += 1
         return self._arrived[self._waits - 1].number
 
@@ -130,14 +141,15 @@ class Beside:
         """Learn what a phase tells that has been waited for."""
         _later(self.products, told.products)
         _later(self.seen, told.seen)
+        _later(self.phases, told.phases)
 
     def told(self, line: Line, come_to: int, product: int | None = None) -> Told:
         """The knowledge that a statement gives to other blocks: where all threads are, the last product that ends."""
         products = {} if product is None else {self.rank: product}
-        return Told(products, {**self.seen, self.rank: come_to}, [(line, self.rank)])
+        return Told(products, {**self.seen, self.rank: come_to}, {**self.phases}, [(line, self.rank)])
 
 
-def _later(known: dict[int, int], others: dict[int, int]) -> None:
-    """Take the later of what is known of each block."""
-    for rank, number in others.items():
-        known[rank] = max(known.get(rank, -1), number)
+def _later(known: dict[_Of, int], others: dict[_Of, int]) -> None:
+    """Take the later of what is known of each block, or mbarrier."""
+    for of, number in others.items():
+        known[of] = max(known.get(of, -1), number)

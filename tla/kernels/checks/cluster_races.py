@@ -44,7 +44,7 @@ class ClusterRaces(Races):
         self, other: ClusterRaces, line: Line, barrier: Mbarrier, target: Access, waiter: ClusterRaces
     ) -> None:
         """Note a load by TMA of another block to this one's memory, whose bytes an mbarrier of the waiter counts."""
-        phase = other._used(line, barrier)[1] if waiter is other else waiter._met(other, line, barrier)[1]
+        phase = other._used(line, barrier)[1] if waiter is other else waiter._sent_to(other, line, barrier)
         number, t, (places, who) = self._number(line), target.tensor, accessed(target, 1)
         for what in ("copy", "product", "store"):
             self._ask_under_way(what, t, places, who, number, True)
@@ -55,7 +55,7 @@ class ClusterRaces(Races):
 
     def load_for(self, waiter: ClusterRaces, line: Line, barrier: Mbarrier, source: Access, target: Access) -> None:
         """Note a load by TMA of this block to its own memory, whose bytes an mbarrier of another one counts."""
-        phase = waiter._met(self, line, barrier)[1]
+        phase = waiter._sent_to(self, line, barrier)
         self._load(line, phase, self._number(line), source, target)
         phase.going.add(self.told(line))
 
@@ -97,6 +97,18 @@ class ClusterRaces(Races):
         held = barrier.of.held
         self._ask_beside(other, line, held, accessed(Access(held), 1)[0], writes=False)
         return self._number(line), self._phases[key_of(held), int(barrier.at)]
+
+    def _sent_to(self, other: ClusterRaces, line: Line, barrier: Mbarrier) -> Phase:
+        """The state of an mbarrier of this block that counts bytes which another one sends.
+
+        They count for the phase that goes on when they come. So the other block has to know that the phase before has
+        ended: else that one may end by them, before its own have come. Source: the PTX manual, "Tracking asynchronous
+        operations by the mbarrier object".
+        """
+        phase, of = self._met(other, line, barrier)[1], (self.beside.rank, key_of(barrier.of.held), int(barrier.at))
+        if other.beside.phases.get(of, 0) < phase.ended:
+            self._add(Race("bytes", "mbarriers", of[2], None, True, line, None, True, line, other.beside.rank))
+        return phase
 
     def _ask_beside(self, other: ClusterRaces, line: Line, t: Tensor, places: Any, *, writes: bool) -> None:
         """Add the race of an access by another block."""

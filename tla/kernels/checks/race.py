@@ -26,6 +26,7 @@ _MISSING = {
     "tmem": ("no fence_view_async_tmem_load for it between", "fence_view_async_tmem_load()"),
     "phase": ("it may still wait for the phase before", "arrive_barrier(empty[k]) and wait_barrier(empty[k], phase)"),
     "arrival": ("it may not have arrived for the phase before", "wait_barrier(empty[k], phase) between two arrivals"),
+    "bytes": ("its phase before may go on, and end by them", "cluster_sync()"),
     "cluster": ("no cluster_sync between", "cluster_sync()"),
     "flag": ("no SetFlag and WaitFlag between", "SetFlag and WaitFlag of an event of the two pipes"),
     "pipe": ("no PipeBarrier between", "PipeBarrier of the pipe"),
@@ -39,8 +40,9 @@ class Race(NamedTuple):
 
     who       "thread" or "block"; of asynchronous instructions "copy", "load" or "product" where one has not been
               waited for, "register" and "proxy" where one may not see what threads wrote to registers or shared memory;
-              "phase" and "arrival" of an mbarrier; of tensor memory "umma" and "accumulator" for what a product still
-              reads and adds to, "tmem" for what is still being loaded; of a cluster "cluster" for blocks of which one
+              "phase" and "arrival" of an mbarrier, "bytes" that come before the phase that they are meant for; of
+              tensor memory "umma" and "accumulator" for what a product still reads and adds to, "tmem" for what is
+              still being loaded; of a cluster "cluster" for blocks of which one
               does not know what the other has done, "end" for what comes from another block and is not waited for; on
               Ascend "flag" for two pipes of a core, "pipe" for two instructions of one
     memory    where the element is: "shared memory", "global memory", "registers" or "tensor memory"; on Ascend "L1" ...
@@ -84,6 +86,8 @@ class Race(NamedTuple):
             return f"{self.at}: the block ends while {reads}: {missing}"
         if self.who == "end":
             return f"{self.at}: {self._other} touches {self.memory} of this one, or an mbarrier: {missing}"
+        if self.who == "bytes":
+            return f"{self.at}: {self._other} sends bytes to {_element(self.element, self.memory)}: {missing}"
         first = {"copy": "an asynchronous copy of ", "load": "a load by ", "tmem": "a load by "}.get(self.who, "")
         first += self._does(self.before, self.written)
         if self.before is None and self.who in ("thread", "block"):

@@ -334,7 +334,8 @@ class Races:
             clocks.learn(phase.known)
         for owner, number in phase.come:
             owner.beside.ends[number] = self.beside.rank, phase.waited
-        self.beside.learn(Told({self.beside.rank: phase.done}))
+        of = self.beside.rank, key_of(barrier.of.held), int(barrier.at)
+        self.beside.learn(Told({self.beside.rank: phase.done}, phases={of: phase.ended}))
         self.beside.learn(phase.over)
         phase.come, phase.over = [], Told()
         self._forget_ended()

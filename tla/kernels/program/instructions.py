@@ -127,11 +127,12 @@ class Instructions:
     """The instructions that a target has. Each gives lines of the text, and keeps the functions that these call.
 
     has_addresses   whether it has addresses, of tensor memory and of tiles for descriptors
+    counts_bytes    whether loops count the bytes that their stages add to addresses in shared memory
 
     Source: ours.
     """
 
-    has_addresses = True
+    has_addresses, counts_bytes = True, False
 
     def __init__(self) -> None:
         self.functions: dict[str, list[str]] = {}
@@ -151,6 +152,10 @@ class Instructions:
     def copied(self, atom: CopyAtom, source: str, target: str, width: int, condition: str) -> list[str]:
         """An asynchronous copy of `width` bytes, where a condition holds; of none where it is empty."""
         raise _missing(atom.name)
+
+    def behind(self, place: str, bytes_added: str) -> str:
+        """The element that lies so many bytes behind another one, where `counts_bytes`."""
+        raise _missing("an address in bytes")
 
     def order(self, word: str, pending: int, accumulators: list[Registers]) -> list[str]:
         """An order of asynchronous instructions, those that add to registers before and behind; pending: of Order."""

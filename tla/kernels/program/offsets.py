@@ -10,6 +10,7 @@ Source: CuTe include/cute/swizzle.hpp; the period is that of `Swizzle.period`.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from ...core.composed import ComposedLayout
@@ -19,6 +20,7 @@ from ...core.layout import Layout
 from ...core.leaf_arithmetic import add, mul
 from ...core.questions import divides
 from ...core.swizzle import Swizzle
+from ...symbolic.facts import symbols_in
 from ...symbolic.poly import poly
 from ...symbolic.symint import poly_of, wrap
 from ...tensors.tensor import Tensor
@@ -47,6 +49,22 @@ class Offsets:
         else:
             self.parts = [((add(t.offset, layout(i)),), 0) for i in range(count)]
 
+    def counted_apart(self, counters: Collection[str]) -> dict[str, int]:
+        """Take out what counters of loops add to all of each thread's offsets: each with its factor.
+
+        None is taken out where the rest is the same for all threads.
+        """
+        apart = [[_counted(x, counters) for x in terms] for terms, _number in self.parts]
+        sums = [_sum(added for _left, added in found) for found in apart]
+        symbols = {str(n) for found in apart for left, _added in found for n in symbols_in(poly_of(left))}
+        if not sums[0] or "tid" not in symbols or any(found != sums[0] for found in sums):
+            return {}
+        for i, (found, (_terms, number)) in enumerate(zip(apart, self.parts)):
+            parted = [_parted(left) for left, _added in found]
+            symbolic = tuple(x for _n, terms in parted for x in terms)
+            self.parts[i] = symbolic, number + sum(n for n, _terms in parted)
+        return sums[0]
+
     @property
     def wanted(self) -> list[Leaf]:
         """The terms with symbols."""
@@ -60,6 +78,22 @@ _Part = tuple[tuple[Leaf, ...], int]
 def _parted(x: Any) -> tuple[int, tuple[Leaf, ...]]:
     value = known(x)
     return (0, (x,)) if value is None else (value, ())
+
+
+def _counted(x: Leaf, counters: Collection[str]) -> tuple[Leaf, dict[str, int]]:
+    """A term without counters times numbers, and these."""
+    terms = [*poly_of(x)]
+    added = {str(m[0]): c for m, c in terms if len(m) == 1 and str(m[0]) in counters}
+    kept = poly((m, c) for m, c in terms if len(m) != 1 or str(m[0]) not in added)
+    return (wrap(kept) if added else x), added
+
+
+def _sum(added: Iterable[dict[str, int]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for found in added:
+        for name, factor in found.items():
+            total[name] = total.get(name, 0) + factor
+    return total
 
 
 def _of_layout(layout: Layout, count: int) -> list[_Part]:

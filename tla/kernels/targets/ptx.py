@@ -80,6 +80,8 @@ _STORE = "cp.async.bulk.tensor.{rank}d.global.shared::cta.bulk_group [%1, {{{at}
 class Ptx(Instructions):
     """NVIDIA's instructions. functions: those of the text that are called, by name; fenced: of tensor memory."""
 
+    counts_bytes = True  # an instruction adds a register of the thread, one of the warp, and a number
+
     def __init__(self, *, fenced: bool) -> None:
         super().__init__()
         self._fenced = fenced
@@ -104,6 +106,15 @@ class Ptx(Instructions):
         if atom.fills_zeros:
             return [f"{name}(&{target}, &{source}, {condition or 'true'});"]
         return [f"{f'if ({condition}) ' if condition else ''}{name}(&{target}, &{source});"]
+
+    def behind(self, place: str, bytes_added: str) -> str:
+        """The element that lies so many bytes behind another one."""
+        self.functions["behind"] = [
+            "template <class T> static __device__ __forceinline__ T &behind(T &x, {int} bytes) {",
+            "    return *reinterpret_cast<T *>(reinterpret_cast<char *>(&x) + bytes);",
+            "}",
+        ]
+        return f"behind({place}, {bytes_added})"
 
     def order(self, word: str, pending: int, accumulators: list[Registers]) -> list[str]:
         if word in _OF_CLUSTERS:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...codegen.c_languages import CLanguage
@@ -27,7 +27,7 @@ from ..program.digits import digits_of
 from ..program.elements import Scalar
 from ..program.instructions import Instructions, require_written
 from ..program.offsets import Offsets
-from ..program.statements import Copy, Product, Program, Statement
+from ..program.statements import Copy, Counter, Product, Program, Statement
 
 #: numpy's type -> its name in the C family. Integers are as wide everywhere; floats of less than 32 bits are a
 #: language's own.
@@ -58,7 +58,8 @@ class Names:
 
     Found while the text is written: registers, each thread's arrays by their buffers; bits, of the integers; operations
     that call a function of the text; vectors, the arrays of which several elements are accessed at once; maps, the
-    tensor maps of arguments; used, what its language's head has on use; floats, of less than 32 bits.
+    tensor maps of arguments; used, what its language's head has on use; floats, of less than 32 bits; counters, of the
+    loops that a statement is in; in_bytes, those that count bytes, with how many each.
 
     Source: ours.
     """
@@ -75,6 +76,8 @@ class Names:
         self.maps: list[tuple[str, TensorMap]] = []
         self.used: set[str] = set()
         self.floats: dict[str, NarrowFloat] = {}
+        self.counters: dict[str, Counter] = {}
+        self.in_bytes: dict[str, tuple[Counter, int]] = {}
 
     def values(self, wanted: Sequence[Any]) -> Values:
         """The text of expressions, by one plan: what they share is computed once."""
@@ -135,6 +138,26 @@ class Names:
         """The element of a tensor's array at an offset."""
         name = self.buffer(t)
         return self.own.format(name, at) if id(t.data) in self.registers else f"{name}[{at}]"
+
+    def addressed(self, t: Tensor, *, counts_bytes: bool = True) -> tuple[Offsets, Callable[[str], str]]:
+        """The offsets of a tensor's elements, and the text of a place by an offset.
+
+        In addresses of shared memory loops count the bytes of their stages. An instruction then adds a register of the
+        thread, one of the warp and a number: no step has to compute the sum.
+        """
+        offsets = Offsets(t)
+        counted = offsets.counted_apart(self.counters) if counts_bytes and self._instructions.counts_bytes else {}
+        names = []
+        for symbol, factor in counted.items():
+            each = factor * t.dtype.itemsize
+            names.append(f"{symbol}_by_{each}")
+            self.in_bytes[names[-1]] = self.counters[symbol], each
+
+        def place(at: str) -> str:
+            found = self.place(t, at)
+            return self._instructions.behind(found, " + ".join(names)) if names else found
+
+        return offsets, place
 
     def number(self, x: int | float | Scalar, kind: str) -> str:
         """A number, or a scalar argument, as a value of an element type."""

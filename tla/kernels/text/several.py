@@ -7,6 +7,7 @@ Source: ours.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeGuard
 
 from ...core.basis import as_coordinate
 from ...core.element import DTYPES, tf32
@@ -41,8 +42,10 @@ from .names import Names, Values
 
 def several(names: Names, s: Statement) -> Iterator[tuple[list[str], bool]] | None:
     """The lines of an instruction of several threads or vectors, and whether of each thread; None of others."""
-    if isinstance(s, Copy) and int(size(s.atom.thr_id)) > 1:
-        return _cells(names, s) if is_of_tensor_memory(s.atom) else _matrices(names, s)
+    if is_of_matrices(s):
+        return _matrices(names, s)
+    if isinstance(s, Copy) and is_of_tensor_memory(s.atom):
+        return _cells(names, s)
     if isinstance(s, Product) and is_of_tensor_memory(s.step.mma.atom):
         return _sums(names, s)
     if isinstance(s, Product) and int(size(s.step.mma.atom.thr_id)) > 1:
@@ -50,6 +53,11 @@ def several(names: Names, s: Statement) -> Iterator[tuple[list[str], bool]] | No
     if isinstance(s, Product) and is_of_vectors(s.step.mma.atom):
         return _by_vectors(names, s)
     return _boxes(names, s) if isinstance(s, Load) else None
+
+
+def is_of_matrices(s: Statement) -> TypeGuard[Copy]:
+    """Whether a statement is a load or a store of matrices by several threads, each with the address of a row."""
+    return isinstance(s, Copy) and int(size(s.atom.thr_id)) > 1 and not is_of_tensor_memory(s.atom)
 
 
 def _by_vectors(names: Names, s: Product) -> Iterator[tuple[list[str], bool]]:
@@ -117,9 +125,9 @@ def _matrices(names: Names, s: Copy) -> Iterator[tuple[list[str], bool]]:
         memory, registers = registers, memory
     name, kind, held = names.buffer(registers), names.element_type(registers), names.held(s, registers)
     count, width = (int(size(layout[1])) for layout in lanes_and_rows(s.atom))
-    places = Offsets(memory)
+    places, place = names.addressed(memory)
     values = names.values(places.wanted)
-    rows = [names.place(memory, values.sum(*part)) for part in places.parts[::width]]
+    rows = [place(values.sum(*part)) for part in places.parts[::width]]
     found = [Registers(name, kind, tuple(held[i : i + count])) for i in range(0, len(held), count)]
     for lines, threads in names.instructions(s).matrices(s.atom, rows, found):
         yield ([*values.lines, *lines] if threads else lines), threads

@@ -40,11 +40,12 @@ from ..program.statements import (
     Signal,
     Statement,
     Transform,
+    statements_of,
 )
 from ..proofs.bounds import comparisons, in_argument, is_less
 from ..tiles.whole import is_filled_before
 from .names import WORD, Names, Values
-from .several import asynchronous_registers, loaded_before, mask_of, several, shifts_of
+from .several import asynchronous_registers, is_of_matrices, loaded_before, mask_of, several, shifts_of
 
 
 class Block(NamedTuple):
@@ -92,13 +93,20 @@ class Writer(Names):
             if isinstance(s, Loop):
                 values = self.values([s.count])
                 inside = yield from self._scope(values, indent)
+                if any(map(is_of_matrices, statements_of(s.body))):  # for copies alone it pays nothing: wgmma_sm90
+                    self.counters |= {str(c.symbol): c for c in s.counters}
                 held = [*self.blocks(s.body, inside + 1)]
                 counters = _used(s.counters, held)
+                bytes_counted = {name: x for name, x in self.in_bytes.items() if x[0] in s.counters}
                 yield Block([f"{{int}} {c.symbol} = {c.first};" for c in counters], False, inside)
+                firsts = ((name, c.first * each) for name, (c, each) in bytes_counted.items())
+                yield Block([f"{{int}} {name} = {first};" for name, first in firsts], False, inside)
                 steps = f"{{int}} {s.step} = 0; {s.step} < {values.of(s.count)}; ++{s.step}"
                 yield Block([f"for ({steps}) {{"], False, inside)
                 yield from held
                 yield Block([_next(c) for c in counters], False, inside + 1)
+                goes_on = [_around(name, c.period, each) for name, (c, each) in bytes_counted.items()]
+                yield Block(goes_on, False, inside + 1)
                 yield from self._ends(inside, indent)
             elif isinstance(s, Either):
                 values = self.values(_both([[*s.asked]]))
@@ -229,13 +237,14 @@ class Writer(Names):
         atom = s.atom
         each = 8 * s.target.tensor.dtype.itemsize
         count = 1 if atom.most_bits is not None else max(atom.reads.bits, atom.writes.bits, each) // each
-        source, target = Offsets(s.source.tensor), Offsets(s.target.tensor)
+        source = Offsets(s.source.tensor)
+        target, place = self.addressed(s.target.tensor, counts_bytes=atom.asynchronous)
         left = [[] if s.where is None else _left(comparisons(s.where, i)) for i in range(len(source.parts))]
         for i in range(0, len(left), count):
             _require_one(s, count, left[i : i + count], *(side.parts[i : i + count] for side in (source, target)))
         values = self.values([*source.wanted, *target.wanted, *_both(left[::count])])
         lines = list(values.lines)
-        places = [*zip(self._places(source, values), self._places(target, values))]
+        places = [*zip(self._places(source, values), (place(values.sum(*part)) for part in target.parts))]
         if count > 1:
             self.vectors |= {self.buffer(s.source.tensor), self.buffer(s.target.tensor)}
         for i in range(0, len(places), count):
@@ -297,7 +306,12 @@ def _next(c: Counter) -> str:
     """The line by which a loop's counter goes on."""
     if c.of is not None:
         return f"{c.symbol} ^= {c.of} == 0;"
-    return f"{c.symbol} = {c.symbol} == {c.period - 1} ? 0 : {c.symbol} + 1;"
+    return _around(str(c.symbol), c.period, 1)
+
+
+def _around(name: str, period: int, each: int) -> str:
+    """The line by which what is counted goes on, and begins anew behind a period."""
+    return f"{name} = {name} == {(period - 1) * each} ? 0 : {name} + {each};"
 
 
 def _left(pairs: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
