@@ -19,7 +19,11 @@ _COMPARE = {
     "gt": np.greater,
     "ge": np.greater_equal,
     "nan": lambda a, b: np.isnan(a) | np.isnan(b),
+    "ltu": lambda a, b: ~(a >= b),
+    "neu": lambda a, b: ~(a == b),
 }
+#: How a float becomes an integer: to the nearest, down.
+_ROUND = {"rni": np.rint, "rmi": np.floor}
 
 
 def run(text, grid, threads, arguments):
@@ -35,7 +39,7 @@ def run(text, grid, threads, arguments):
 
 def _parsed(text):
     """The statements of the kernel, and the statement behind each label."""
-    shared = re.findall(r"^\s*(?:\.extern )?\.shared .*?(\w+)\[", text, re.M)
+    shared = re.findall(r"^\s*(?:\.extern )?\.(?:shared|local) .*?(\w+)\[", text, re.M)
     body = text[text.index(".entry") :]
     body = body[body.index("{") + 1 : [*re.finditer(r"^}$", body, re.M)][-1].start()]
     body = re.sub(r"//[^\n]*|^\s*\.(loc|pragma|reg|shared|file|section)\b.*$", "", body, flags=re.M)
@@ -302,7 +306,11 @@ class Kernel(ptx.Block):
 
     def _float_operation(self, f, kind, operands):
         with np.errstate(all="ignore"):
-            self._put_float(operands[0], f(*(x.astype(np.float64) for x in self._floats(kind, operands[1:]))), kind)
+            exact = f(*(x.astype(np.float64) for x in self._floats(kind, operands[1:])))
+            if "rz" in kind:
+                near = exact.astype(np.float32)
+                exact = np.where(abs(near) > abs(exact), np.nextafter(near, np.float32(0)), near)
+            self._put_float(operands[0], exact, kind)
 
     def do_mov(self, kind, operands):
         if kind == ["pred"]:
@@ -386,9 +394,14 @@ class Kernel(ptx.Block):
             super().do_cvt(kind, operands)
             return
         value = self._floats([source], operands[1:])[0] if source[0] == "f" else self._integer(source, operands[1])
-        assert to[0] == "f", kind
+        rounded = next((_ROUND[k] for k in kind if k in _ROUND), None)
+        if to[0] != "f":  # not a number is 0
+            assert (to, rounded) == ("s32", np.rint), kind
+            found = np.clip(np.nan_to_num(rounded(value.astype(np.float64))), -(2.0**31), 2.0**31 - 1)
+            self.put(operands[0], found.astype(np.int64).astype(np.uint64), [to])
+            return
         with np.errstate(over="ignore"):
-            self._put_float(operands[0], value, [to])
+            self._put_float(operands[0], value if rounded is None else rounded(value), [to])
 
     def do_mma(self, kind, operands):
         """mma.sync m16n8k16 of halves: the manual's figures of its fragments."""
