@@ -23,6 +23,7 @@ static __device__ const Index threadIdx = {};
 struct Block {
   struct X { __device__ operator unsigned() const { return __builtin_amdgcn_workgroup_id_x(); } } x;
   struct Y { __device__ operator unsigned() const { return __builtin_amdgcn_workgroup_id_y(); } } y;
+  struct Z { __device__ operator unsigned() const { return __builtin_amdgcn_workgroup_id_z(); } } z;
 };
 static __device__ const Block blockIdx = {};
 #define __host__ __attribute__((host))

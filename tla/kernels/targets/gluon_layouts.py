@@ -95,6 +95,9 @@ def _described(made: SharedLinearLayout, sizes: Sequence[int], t: Tensor, swizzl
 def _named_shared(made: SharedLinearLayout, sizes: Sequence[int]) -> Any:
     """A linear layout of shared memory as a swizzle of Triton's, where it is one."""
     wanted = made.linear(sizes).bases
+    if len(sizes) == 1:
+        plain = SwizzledSharedLayout(1, 1, 1, [0])
+        return plain if plain.linear(sizes).bases == wanted else made
     if len(sizes) != MATRIX:
         return made
     for outer, inner in ((0, 1), (1, 0)):

@@ -181,6 +181,10 @@ class Tiles:
         for d, (at, n) in enumerate(zip(x.at, box.shape)):
             if n != sizes[d]:
                 self._require_plain(line, x.number)
+                if at.min() % n:
+                    what = f"{n} elements of smem{x.number} from {int(at.min())} on"
+                    fix = "take parts of tiles: local_tile(tensor, tile, coord)"
+                    raise refused(line, what, f"a multiple of {n}, where Triton's slices begin", fix)
                 text += f".slice({int(at.min())}, {n}, dim={d})"
         if not box.same(tile) and len(box.shape) == MATRIX and box.turned.same(tile):
             return f"{text}.permute((1, 0))"
