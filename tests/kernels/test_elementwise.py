@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from gluon_kernels import Launched, compiled
 
 from tests.kernels.test_kernel_source import argument, blocks, examples, parts, pointer, source_of
 from tla import (
@@ -12,6 +13,7 @@ from tla import (
     LeafTypeError,
     RangeError,
     RankError,
+    _,
     _1,
     composition,
     dim,
@@ -312,3 +314,45 @@ def test_threads_that_write_other_values_to_one_place_are_refused():
 
     with pytest.raises(InjectivityError, match="differ"):
         mixed.run(np.arange(4, dtype=np.float32))
+
+
+# ------------------------------------------------------------------------------------- every function, every target
+
+
+@kernel(threads=32)
+def all_functions(a, b, out):
+    """A row of out for each function of two rows."""
+    of = parse("_32:_1")
+    for k, f in enumerate(ALL.values()):
+        transform(*(local_partition(row, of, thread()) for row in (a, b, out[k, _])), f)
+
+
+def rows_of_all():
+    vector = tensor(np.float32, parse("_256:_1"))
+    return vector, vector, tensor(np.float32, make_layout((Int[len(ALL)](), Int[256]()), stride=(Int[256](), Int[1]())))
+
+
+@pytest.mark.parametrize("target", ["run", "c", "cuda", "hip", "gluon"])
+def test_every_function_in_every_target(target, tmp_path):
+    x, y = (np.resize(row, 256).astype(np.float32) for row in pairs())
+    with np.errstate(all="ignore"):
+        expected = np.array([f(x, y) for f in ALL.values()], np.float32)
+    z = np.zeros_like(expected)
+    parameters = ["const float *a", "const float *b", "float *out"]
+    if target == "run":
+        all_functions.run(x, y, z)
+    elif target == "gluon":
+        Launched(*compiled(all_functions, rows_of_all(), "a b out", tmp_path), tmp_path)(x, y, z)
+    else:
+        source = all_functions.source(target, *rows_of_all())
+        grid = (lambda *_given: (1, 1),)
+        call = c_function(tmp_path, source) if target == "c" else cuda_function(tmp_path, source, parameters, *grid)
+        call(*map(pointer, (x, y, z)))
+    for name, found, wanted in zip(ALL, z, expected):
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=2e-6, err_msg=name)
+
+
+@pytest.mark.parametrize("arch", ["gfx942", "gfx1100"])
+def test_every_function_compiles_for_amd(arch, tmp_path):
+    text = hip.without_headers(all_functions.source("hip", *rows_of_all()).text)
+    assert hip.opcodes(text, arch, tmp_path)["v_exp_f32_e32"] > 0

@@ -54,12 +54,8 @@ REFUSED = {
     ("flash_attention", "flash_attention"): "2 registers of a thread that stand for several others each",
     ("sgemm_sm70", "gemm_nt"): "a product of 1 along K",
     ("sgemm_sm80", "gemm_tn"): "a part of smem0, whose layout is SharedLinearLayout",
-    ("gemm_atoms", "mfma"): "the instruction v_mfma_f32_32x32x8_f16",
     ("gemm_cpu", "avx2_nn"): "768 elements of a thread, in Gluon",
-    ("wgmma_tma_sm90", "gemm_tn"): "the statement initialize_barrier",
-    ("mma_sm100", "gemm_tn"): "the statement initialize_barrier",
-    ("mma_tma_sm100", "gemm_tn"): "the statement initialize_barrier",
-    ("mma_tma_epi_sm100", "gemm_tn"): "the statement initialize_barrier",
+    ("mma_tma_epi_sm100", "gemm_tn"): "a cluster of 4 by 4 by 1 blocks",
 }
 
 

@@ -102,6 +102,22 @@ def test_c_equals_numpy(name, tmp_path):
         assert product(call, sizes, rng), sizes
 
 
+CLUSTERS = EXAMPLES[2:]
+
+
+@pytest.mark.parametrize("name", some(CLUSTERS, 3))
+def test_run_equals_numpy(name):
+    """Of kernels in clusters; test_clusters has others that run, and the two without."""
+    made, rng = variant(name)[0], np.random.default_rng(3)
+    drawn = [tuple(map(int, rng.integers(1, (300, 600, 30)))) for _n in range(amount(0, 50))]
+    for m, n, k in [(1, 1, 1), (129, 257, 9), *drawn]:
+        a, b = (rng.integers(-2, 3, (rows, 8 * k)).astype(np.float16) for rows in (m, n))
+        padded = [rng.integers(-9, 9, (m, -(-n // 4) * 4)).astype(np.float32) for _matrix in range(2)]
+        c, d = (x[:, :n] for x in padded)
+        made.run(a, b, c, d, 2, -3)
+        assert (d == 2 * a.astype(np.float32) @ b.T.astype(np.float32) - 3 * c).all(), (m, n, k)
+
+
 @pytest.mark.parametrize("name", some(reversed(EXAMPLES), 3))
 def test_cuda_executed_by_threads_of_a_cpu_equals_numpy(name, tmp_path):
     source = source_of("cuda", name)
@@ -111,7 +127,8 @@ def test_cuda_executed_by_threads_of_a_cpu_equals_numpy(name, tmp_path):
         return tuple(-(-x.value // (rows * c)) * c for x, rows, c in zip((m, n), (128, 256), clusters))
 
     call, rng = cuda_function(tmp_path, source, PARAMETERS, grid), np.random.default_rng(2)
-    for sizes in sizes_for(name, [(130, 258, 9), *amount([], [(1, 1, 1), (128, 256, 24), (5, 16, 41)])]):
+    drawn = [tuple(map(int, rng.integers(1, (300, 600, 30)))) for _n in range(amount(0, 50))]
+    for sizes in sizes_for(name, [(130, 258, 9), *amount([], [(1, 1, 1), (128, 256, 24), (5, 16, 41)]), *drawn]):
         assert product(call, sizes, rng), sizes
 
 

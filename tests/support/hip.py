@@ -26,6 +26,7 @@ static __device__ const Index threadIdx = {};
 struct Block {
   struct X { __device__ operator unsigned() const { return __builtin_amdgcn_workgroup_id_x(); } } x;
   struct Y { __device__ operator unsigned() const { return __builtin_amdgcn_workgroup_id_y(); } } y;
+  struct Z { __device__ operator unsigned() const { return __builtin_amdgcn_workgroup_id_z(); } } z;
 };
 static __device__ const Block blockIdx = {};
 #define __host__ __attribute__((host))
@@ -36,9 +37,22 @@ __device__ inline void __syncthreads() {
   __builtin_amdgcn_s_barrier();
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
-#define expf __builtin_expf
-#define tanhf __builtin_tanhf
-#define fmaxf __builtin_fmaxf
+static __device__ inline float fabsf(float x) { return __builtin_fabsf(x); }
+static __device__ inline float floorf(float x) { return __builtin_floorf(x); }
+static __device__ inline float rintf(float x) { return __builtin_rintf(x); }
+static __device__ inline float sqrtf(float x) { return __builtin_sqrtf(x); }
+static __device__ inline float fmaxf(float x, float y) { return __builtin_fmaxf(x, y); }
+static __device__ inline float fminf(float x, float y) { return __builtin_fminf(x, y); }
+static __device__ inline float expf(float x) { return __builtin_expf(x); }
+static __device__ inline float exp2f(float x) { return __builtin_exp2f(x); }
+static __device__ inline float logf(float x) { return __builtin_logf(x); }
+static __device__ inline float log2f(float x) { return __builtin_log2f(x); }
+static __device__ inline float sinf(float x) { return __builtin_sinf(x); }
+static __device__ inline float cosf(float x) { return __builtin_cosf(x); }
+// of the library of ROCm, which is not here: what a compiler's builtin has no instructions for, by those that it has
+static __device__ inline float expm1f(float x) { return __builtin_expf(x) - 1; }
+static __device__ inline float log1pf(float x) { return __builtin_logf(1 + x); }
+static __device__ inline float tanhf(float x) { return 1 - 2 / (__builtin_expf(2 * x) + 1); }
 __device__ inline float __shfl_xor(float x, int mask) {
   const int lane = __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0));
   return __builtin_bit_cast(float, __builtin_amdgcn_ds_bpermute((lane ^ mask) * 4, __builtin_bit_cast(int, x)));

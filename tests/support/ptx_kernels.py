@@ -1,8 +1,8 @@
 """Whole kernels in PTX, executed block by block: what ptx.Block has, loops, floats, tensor cores, asynchronous copies.
 
 Written from the PTX ISA manual for what Triton compiles these kernels to; imports nothing from tla. Any other
-instruction is an error, and so are a branch that threads of a block take differently, and an access of global memory
-outside of its array.
+instruction is an error, and so is an access of global memory outside of its array. Threads that take a branch wait
+there for the others, which come without a barrier between.
 """
 
 import re
@@ -19,7 +19,11 @@ _COMPARE = {
     "gt": np.greater,
     "ge": np.greater_equal,
     "nan": lambda a, b: np.isnan(a) | np.isnan(b),
+    "ltu": lambda a, b: ~(a >= b),
+    "neu": lambda a, b: ~(a == b),
 }
+#: How a float becomes an integer: to the nearest, down.
+_ROUND = {"rni": np.rint, "rmi": np.floor}
 
 
 def run(text, grid, threads, arguments):
@@ -35,11 +39,12 @@ def run(text, grid, threads, arguments):
 
 def _parsed(text):
     """The statements of the kernel, and the statement behind each label."""
-    shared = re.findall(r"^\s*(?:\.extern )?\.shared .*?(\w+)\[", text, re.M)
+    shared = re.findall(r"^\s*(?:\.extern )?\.(?:shared|local) .*?(\w+)\[", text, re.M)
     body = text[text.index(".entry") :]
-    body = body[body.index("{") + 1 : re.search(r"^}$", body, re.M).start()]
+    body = body[body.index("{") + 1 : [*re.finditer(r"^}$", body, re.M)][-1].start()]
     body = re.sub(r"//[^\n]*|^\s*\.(loc|pragma|reg|shared|file|section)\b.*$", "", body, flags=re.M)
     body = re.sub(r"^\s*([$\w]+):\s*$", r"label \1;", body, flags=re.M)
+    body = re.sub(r"waitLoop:|@!complete bra.uni waitLoop;", "", body)  # a wait that goes on at once, or never
     statements, labels = [], {}
     for statement in body.split(";"):
         found = " ".join(statement.split()).removeprefix("{ ").removeprefix("} ")
@@ -66,24 +71,38 @@ class Kernel(ptx.Block):
         self.memory = {k: x.reshape(-1).view(np.uint8) for k, x in enumerate(arguments) if isinstance(x, np.ndarray)}
         self.values |= {f"%ctaid.{axis}": np.full(threads, n, np.uint64) for axis, n in zip("xyz", block)}
         self.groups = [[]]
+        self.mbarriers, self.coming = {}, {}
+        self.columns, self.products = np.full((128, 512), np.nan, np.float32), []
+        maps = {k: x for k, x in enumerate(arguments) if hasattr(x, "block_shape")}
+        self.maps = {k << 8: x for k, x in maps.items()}
+        self.symbols |= {f"kernel_main_param_{k}": k << 8 for k in maps}
 
     def execute(self, statements, labels):
-        at = 0
+        at, here, apart = 0, np.full(self.threads, True), []
         while at < len(statements):
+            while apart and apart[-1][0] == at:  # where threads wait that took a branch
+                here = here | apart.pop()[1]
             guard, name, kind, operands = statements[at]
             at += 1
-            chosen = np.full(self.threads, True)
+            chosen = here
             if guard:
-                chosen = self.get(guard.strip("!")).astype(bool) ^ guard.startswith("!")
+                chosen = here & (self.get(guard.strip("!")).astype(bool) ^ guard.startswith("!"))
+            assert not apart or name not in ("ret", "bar", "barrier"), f"{name} of some threads"
             if name == "ret":
                 assert chosen.all(), "some threads end"
                 return
             if name == "bra":
-                assert chosen.all() or not chosen.any(), "a branch that threads take differently"
-                at = labels[operands[0]] if chosen.all() else at
+                if (chosen != here).any() and chosen.any():
+                    apart.append((labels[operands[0]], chosen))
+                    here = here & ~chosen
+                elif chosen.any():
+                    at = labels[operands[0]]
                 continue
-            self.active = chosen
+            self.active, before = chosen, dict(self.values) if apart else {}
             getattr(self, f"do_{name}")(kind, operands)
+            for x, old in before.items():
+                if self.values[x] is not old:
+                    self.values[x] = np.where(here, self.values[x], old)
 
     # memory
 
@@ -147,6 +166,8 @@ class Kernel(ptx.Block):
             for target, data in (x for group in self.groups[: max(done, 0)] for x in group):
                 self.shared[target] = data
             self.groups = self.groups[max(done, 0) :]
+        elif kind[1] == "bulk":
+            self._bulk(kind, operands)
         elif self.active.any():
             size, given = (
                 int(operands[2], 0),
@@ -162,6 +183,105 @@ class Kernel(ptx.Block):
             data[np.arange(size) >= whole[:, None]] = 0
             self.active = chosen
             self.groups[-1].append((target, data))
+
+    # what TMA moves, and mbarriers
+
+    def _bulk(self, kind, operands):
+        """A box of a tensor map, of each active thread one: what is loaded comes when its mbarrier is waited for."""
+        if kind[2] != "tensor":
+            return  # of stores, which have been made at once: commit_group, wait_group
+        assert kind[3] == "2d", kind
+        loads = "mbarrier::complete_tx::bytes" in kind
+        place, there = (operands[0], operands[1]) if loads else (operands[1], operands[0])
+        name, x, y = re.fullmatch(r"\[(%\w+), \{(%\w+|\d+), (%\w+|\d+)\}\]", there).groups()
+        addresses, maps, xs, ys = self._address(place), self.get(name), self._signed("s32", x), self._signed("s32", y)
+        for t in np.flatnonzero(self.active):
+            of = self.maps[int(maps[t])]
+            at, valid, element = _box(of, int(xs[t]), int(ys[t]))
+            places = (int(addresses[t]) + at).reshape(-1, 1) + np.arange(element)
+            memory = of.base.reshape(-1).view(np.uint8)
+            row, column = np.indices(valid.shape)
+            offsets = ((row + int(ys[t])) * of.strides[0] + column + int(xs[t])).reshape(-1, 1) * element + np.arange(
+                element
+            )
+            inside = valid.ravel()
+            if loads:
+                data = np.zeros(places.shape, np.uint8)
+                data[inside] = memory[offsets[inside]]
+                barrier = int(self._address(operands[2])[t])
+                self.mbarriers[barrier]["bytes"] -= data.size
+                self.coming.setdefault(barrier, []).append(lambda p=places, d=data: self.shared.__setitem__(p, d))
+                self._advance(barrier)
+            else:
+                memory[offsets[inside]] = self.shared[places[inside]]
+
+    def do_elect(self, kind, operands):
+        """The first lane of each warp."""
+        self.values[operands[0].split("|")[1]] = self.lanes % ptx.WARP == 0
+
+    def do_mbarrier(self, kind, operands):
+        assert kind[-1] == "b64", kind
+        word, where = kind[0], operands[1 if kind[0] in ("try_wait", "arrive") else 0]
+        active = np.flatnonzero(self.active)
+        if word == "try_wait":
+            barrier, parity = int(self._address(where)[0]), int(self.get(operands[2])[0])
+            assert self.mbarriers[barrier]["phase"] & 1 != parity, f"a wait that never ends: {operands}"
+            for come in self.coming.pop(barrier, []):
+                come()
+            self.values[operands[0]] = np.full(self.threads, True)
+            return
+        assert len(active) <= 1, "one thread arrives"
+        for t in active:
+            barrier, number = int(self._address(where)[t]), int(operands[-1])
+            if word == "init":
+                self.mbarriers[barrier] = {"phase": 0, "count": number, "left": number, "bytes": 0}
+                continue
+            assert word in ("arrive", "inval"), kind
+            self.mbarriers[barrier]["left"] -= 1 if "expect_tx" in kind else number
+            self.mbarriers[barrier]["bytes"] += number if "expect_tx" in kind else 0
+            self._advance(barrier)
+
+    def do_tcgen05(self, kind, operands):
+        """Tensor memory: products, which are made when what they arrive at is waited for, and loads; the manual's
+        tables of descriptors."""
+        if kind[0] == "alloc":
+            self.shared[self._address(operands[0])[:1, None] + np.arange(4)] = 0
+        elif kind[0] == "mma" and self.active.any():
+            assert kind[1:] == ["cta_group::1", "kind::f16"], kind
+            (t,) = np.flatnonzero(self.active)
+            at, form, adds = int(self._address(operands[0])[t]), int(self.get(operands[3])[t]), self.get(operands[4])[t]
+            n, m = (form >> 17 & 63) * 8, (form >> 24 & 31) * 16
+            assert (m, form >> 4 & 3, form & 7 << 7, form & 3 << 13) == (128, 1, 0, 0), hex(form)
+            a, b = (int(self.get(x)[t]) for x in operands[1:3])
+            self.products.append((at, n, [(a, m, form >> 15 & 1), (b, n, form >> 16 & 1)], bool(adds)))
+        elif kind[0] == "commit" and self.active.any():
+            (t,) = np.flatnonzero(self.active)
+            barrier, made = int(self._address(operands[0])[t]), self.products
+            self.coming.setdefault(barrier, []).append(lambda: [self._multiply(*x) for x in made])
+            self.products = []
+            self.mbarriers[barrier]["left"] -= 1
+            self._advance(barrier)
+        elif kind[0] == "ld":
+            assert kind[3] == "32x32b", kind
+            at = self._address(operands[1])
+            for k, name in enumerate(_names(operands[0])):
+                found = self.columns[(at >> 16) + self.lanes % ptx.WARP, (at & 0xFFFF) + k]
+                self.put(name, found.view(np.uint32), ["b32"])
+
+    def _multiply(self, at, n, operands, adds):
+        a, b = (self._matrix(value, rows, bool(mn)) for value, rows, mn in operands)
+        here = slice(at, at + n)
+        self.columns[:, here] = (self.columns[:, here] if adds else 0) + a @ b.T
+
+    def do_barrier(self, kind, operands):
+        """All threads go step by step."""
+
+    def _advance(self, barrier):
+        """Begin the next phase of an mbarrier that all has come for."""
+        x = self.mbarriers[barrier]
+        assert x["left"] >= 0, "more arrivals than a phase waits for"
+        if not x["left"] and not x["bytes"]:
+            x.update(phase=x["phase"] + 1, left=x["count"])
 
     # values
 
@@ -186,7 +306,11 @@ class Kernel(ptx.Block):
 
     def _float_operation(self, f, kind, operands):
         with np.errstate(all="ignore"):
-            self._put_float(operands[0], f(*(x.astype(np.float64) for x in self._floats(kind, operands[1:]))), kind)
+            exact = f(*(x.astype(np.float64) for x in self._floats(kind, operands[1:])))
+            if "rz" in kind:
+                near = exact.astype(np.float32)
+                exact = np.where(abs(near) > abs(exact), np.nextafter(near, np.float32(0)), near)
+            self._put_float(operands[0], exact, kind)
 
     def do_mov(self, kind, operands):
         if kind == ["pred"]:
@@ -270,9 +394,14 @@ class Kernel(ptx.Block):
             super().do_cvt(kind, operands)
             return
         value = self._floats([source], operands[1:])[0] if source[0] == "f" else self._integer(source, operands[1])
-        assert to[0] == "f", kind
+        rounded = next((_ROUND[k] for k in kind if k in _ROUND), None)
+        if to[0] != "f":  # not a number is 0
+            assert (to, rounded) == ("s32", np.rint), kind
+            found = np.clip(np.nan_to_num(rounded(value.astype(np.float64))), -(2.0**31), 2.0**31 - 1)
+            self.put(operands[0], found.astype(np.int64).astype(np.uint64), [to])
+            return
         with np.errstate(over="ignore"):
-            self._put_float(operands[0], value, [to])
+            self._put_float(operands[0], value if rounded is None else rounded(value), [to])
 
     def do_mma(self, kind, operands):
         """mma.sync m16n8k16 of halves: the manual's figures of its fragments."""
@@ -322,8 +451,11 @@ class Kernel(ptx.Block):
         """A matrix (rows, 16) of halves by its descriptor; mn: whether rows are contiguous, not k."""
         value = self.get(name)
         assert (value == value[0]).all(), "one descriptor"
-        assert int(value[0]) >> 62 == 1, "128 bytes' swizzle"
-        start, lbo, sbo = ((int(value[0]) >> shift & 0x3FFF) << 4 for shift in (0, 16, 32))
+        return self._matrix(int(value[0]), rows, mn)
+
+    def _matrix(self, value, rows, mn):
+        assert value >> 61 == 2, "128 bytes' swizzle"
+        start, lbo, sbo = ((value >> shift & 0x3FFF) << 4 for shift in (0, 16, 32))
         i, k = np.arange(rows)[:, None], np.arange(16)[None, :]
         if mn:
             place = start + i % 64 * 2 + i // 64 * lbo + k % 8 * 128 + k // 8 * sbo
@@ -335,6 +467,19 @@ class Kernel(ptx.Block):
     def _halves(self, text):
         words = np.stack([self.get(name) for name in _names(text)], -1).astype(np.uint32)
         return np.ascontiguousarray(words).view(np.float16).astype(np.float64)
+
+
+def _box(of, x, y):
+    """Of a box of a tensor map the places of its elements from where it lies, which are valid, and an element's bytes."""
+    element, swizzle = of.base.itemsize, of.layout.swizzle_byte_width
+    rows, columns = (min(n, 256) for n in of.block_shape)
+    columns = swizzle // element if swizzle else columns
+    row, column = np.indices((rows, columns))
+    at = (row * columns + column) * element
+    if swizzle:
+        at ^= (at >> 7 & swizzle // 16 - 1) << 4
+    inside = (row + y >= 0) & (row + y < of.shape[0]) & (column + x >= 0) & (column + x < of.shape[1])
+    return at, inside, element
 
 
 def _names(text):

@@ -480,7 +480,7 @@ class _Placed:
 
 
 def cuda_function(folder, source, parameters, grid):
-    """A function of the kernel's arguments that launches a Source in CUDA on the CPU. grid: a function of
+    """A function of the kernel's arguments that launches a Source in CUDA, or HIP, on the CPU. grid: a function of
     the same arguments."""
     named = "".join(f", {p}" for p in parameters)
     encoders = "".join(re.findall(r"static inline CUresult .*?\n}\n", source.text, re.DOTALL))
@@ -505,7 +505,7 @@ def cuda_function(folder, source, parameters, grid):
     warps += MATRIX_DESCRIPTOR + TENSOR_MEMORY if "tcgen05" in source.text else ""
     warps += (CLUSTERS + ARRIVALS * ("tcgen05" in source.text)) if source.cluster else ""
     flags = "-std=c++20", "-pthread", "-fno-strict-aliasing", "-Wno-unused-function"
-    text = ON_CPU + warps + _on_cpu(source) + launch
+    text = f"#define __HIPCC_RTC__\n#define __shfl_xor(x, mask) __shfl_xor_sync(~0u, x, mask)\n{ON_CPU}{warps}{_on_cpu(source)}{launch}"
     library = compiled.build(folder, text, *flags, language="c++", headers=HEADERS)
 
     def call(*arguments):

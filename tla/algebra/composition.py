@@ -87,7 +87,7 @@ def _composed(a: Layout, b: Layout) -> Layout:
         # one mode is never cut: the profile is that of other extents
         what = f"composition: {shown(b)} has a dynamic extent of 0"
         raise RangeError(what, "extents of 1 or more, or a static 0", "leave out what is empty")
-    if any(equal(s, 0) for s in leaves(a.shape)):
+    if any(equal(s, 0) for s in leaves(a.shape)) and not any(equal(s, 0) for s in leaves(b.shape)):
         what = f"composition: {shown(a)} has no elements"
         raise RangeError(what, "an outer layout that has some", "compose only what is not empty")
     pieces: dict[Any, Iterator[Any]] = {}

@@ -233,6 +233,8 @@ class Kernel:
             raise refused.at_its_line
         for race in report.races:
             fix = f"write {race.fix} between, or let each thread have its own"
+            if race.line == race.at and race.writes and race.written and race.who == "thread":
+                fix = "let one thread write it, by copy_if(elem_less(lane, 1), ...), or let each thread have its own"
             raise RangeError(f"{self.__name__} at {report.at}: {race}", "no race", fix)
         for used in report.resources:
             if not used.holds:
@@ -245,10 +247,10 @@ class Kernel:
         names = tuple(signature.parameters)
         try:
             signature.bind(*arguments)
-        except TypeError as error:
+        except TypeError:
             what = f"{len(arguments)} arguments of {self.__name__}({', '.join(names)})"
             fix = "give a tensor, an array, a size or a scalar for each parameter"
-            raise RankError(what, str(error), fix) from None
+            raise RankError(what, f"{len(names)} of them", fix) from None
         return names
 
     def _launch(self, arguments: tuple[Any, ...], watch: Watch | None) -> int:

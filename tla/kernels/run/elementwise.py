@@ -1,6 +1,6 @@
 """Algorithms that are element by element, executed on numpy for all threads at once: transform, reduce, shuffle_xor.
 
-Floats of less than 32 bits are computed in float32, and rounded where they are written; so are they in a kernel's text.
+Floats of less than 32 bits, and integers, are computed in float32, and rounded where they are written; so are they in a kernel's text.
 
 Source: CuTe include/cute/algorithm/tensor_algorithms.hpp, transform; CUDA `__shfl_xor_sync`.
 """
@@ -21,12 +21,15 @@ from ...tensors.tensor import Tensor, require_data, require_mutable
 
 #: The types that instructions add atomically on every GPU.
 _ATOMIC = "float32", "float64", "int32", "uint32"
+#: The integers that functions of elements take as float32, to the nearest.
+_CONVERTED = frozenset(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32))
 
 
 def run_transform(operands: Sequence[Any], f: Callable[..., Any]) -> list[Tensor]:
     """The last of the operands = f(the others), for every element that is valid of all; the operands as tensors."""
     *sources, target = tensors = [as_tensor("transform", x) for x in operands]
-    valid, parts = aligned("transform", _floats("transform", tensors))
+    require_elements("transform", tensors)
+    valid, parts = aligned("transform", tensors)
     require_own_places("transform", target, parts[-1], valid)
     with _quiet():
         found = _of_elements("transform", f, [_computed("transform", x, places) for x, places in zip(sources, parts)])
@@ -128,12 +131,22 @@ def require_floats(where: str, t: Tensor) -> None:
     require_data(where, t)
     if t.dtype.kind in "biuc":
         what = f"{where} of {t.dtype}"
-        raise LeafTypeError(what, "floats, which functions of elements are of", "use axpby or copy for integers")
+        expected = "floats, which functions of elements are of; integers of 32 bits as sources of transform"
+        raise LeafTypeError(what, expected, "transform it to registers of float32, or use axpby or copy")
+
+
+def require_elements(where: str, tensors: Sequence[Tensor]) -> None:
+    """LeafTypeError for what is no float; of transform the sources may be integers that instructions convert."""
+    for t in tensors[:-1] if where == "transform" else ():
+        require_data(where, t)
+        if str(t.dtype) not in _CONVERTED:
+            require_floats(where, t)
+    for t in tensors[-1:] if where == "transform" else tensors:
+        require_floats(where, t)
 
 
 def _floats(where: str, tensors: list[Tensor]) -> list[Tensor]:
-    for t in tensors:
-        require_floats(where, t)
+    require_elements(where, tensors)
     return tensors
 
 
@@ -153,11 +166,12 @@ def aligned(where: str, tensors: Sequence[Tensor]) -> tuple[Any, list[Any]]:
 
 
 def _computed(where: str, t: Tensor, places: Any) -> Any:
-    """Elements in the type that functions compute in: float32 for smaller floats. Any where they are not valid."""
+    """Elements in the type that functions compute in: float32 for smaller floats, and integers. Any where they are not valid."""
     import numpy as np
 
     found, least = t.data[np.minimum(places, t.data.size - 1)], np.dtype(np.float32)
-    return found if found.dtype.itemsize >= least.itemsize else converted(where, found, least)
+    wide = found.dtype.itemsize >= least.itemsize and str(found.dtype) not in _CONVERTED
+    return found if wide else converted(where, found, least)
 
 
 def _of_elements(where: str, f: Callable[..., Any], given: list[Any]) -> Any:

@@ -66,7 +66,7 @@ from .elementwise import (
     of_one_place,
     require_as_many,
     require_atomic,
-    require_floats,
+    require_elements,
     require_other_registers,
 )
 
@@ -279,10 +279,9 @@ class Trace:
             raise of_one_place(where, t)
 
     def _each(self, where: str, tensors: Sequence[Tensor]) -> None:
-        """Ask tensors that are gone through together for as many elements, of floats."""
+        """Ask tensors that are gone through together for as many elements, of types that functions take."""
         if not self.places:
-            for t in tensors:
-                require_floats(where, t)
+            require_elements(where, tensors)
         require_as_many(where, tensors, [int(size(t.shape)) for t in tensors])
 
     def _require_registers(self, where: str, t: Tensor) -> None:

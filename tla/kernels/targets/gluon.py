@@ -18,18 +18,21 @@ from ...codegen.indices.python import SYNTAX, definition
 from ...core.errors import RangeError
 from ...core.ints import known
 from ..program.elements import Scalar
-from ..program.statements import Barrier, Either, Loop, Product, Program
+from ..program.statements import Barrier, Either, Load, Loop, Product, Program, Reserve
 from ..run.trace import sizes_of
 from ..text.source import Parts, Source, shared_bytes
 from ..tiles.homes import EACH
-from ..tiles.tiles import WARP, refused
-from .gluon_statements import ORDERS, Writer
+from ..tiles.tiles import refused
+from .gluon_loads import ORDERS, SIGNALS
+from .gluon_statements import Writer
 from .gluon_tiles import INDENT
 
 _WORDS = {*keyword.kwlist, "range", "float", "min", "max"}
-_WORDS |= {"gl", "gluon", "async_copy", "mma_v2", "libdevice", "begin_copy"}
+_WORDS |= {"gl", "gluon", "async_copy", "mbarrier", "mma_v2", "mfma", "tma", "libdevice", "begin_copy"}
 _HEAD = ["from triton.experimental import gluon", "from triton.experimental.gluon import language as gl"]
-_AMPERE, _HOPPER = (f"from triton.experimental.gluon.language.nvidia.{x} import" for x in ("ampere", "hopper"))
+_AMPERE, _HOPPER, _BLACKWELL = (
+    f"from triton.experimental.gluon.language.nvidia.{x} import" for x in ("ampere", "hopper", "blackwell")
+)
 _MODULES = {
     "begin_copy": [
         f"{_AMPERE} async_copy",
@@ -41,7 +44,15 @@ _MODULES = {
     "warpgroup_mma(": [f"{_HOPPER} warpgroup_mma"],
     "warpgroup_mma_wait": [f"{_HOPPER} warpgroup_mma_wait"],
     "fence_async_shared": [f"{_HOPPER} fence_async_shared"],
+    "mbarrier.": [f"{_HOPPER} mbarrier"],
+    "tma.": [f"{_HOPPER} tma"],
+    **{
+        x: [f"{_BLACKWELL} {x}"]
+        for x in ("tcgen05_mma", "tcgen05_commit", "allocate_tensor_memory", "TensorMemoryLayout")
+    },
+    "TensorDescriptor": ["from triton.experimental.gluon.nvidia.hopper import TensorDescriptor"],
     "mma_v2": [f"{_AMPERE} mma_v2"],
+    "mfma(": ["from triton.experimental.gluon.language.amd.cdna3 import mfma"],
     "block_barrier": ['block_barrier = getattr(gl, "barrier", None) or gl.thread_barrier  # its names, then and now'],
     "libdevice": ["from triton.language.extra import libdevice"],
 }
@@ -54,10 +65,12 @@ def write(parts: Parts) -> Source:
     writer = Writer(p)
     writer.body(p.body)
     lines = [*writer.prologue(), *writer.lines]
-    text = "\n".join(lines)
+    maps = [f"map{k}" for k in range(len(writer.maps))]
+    made_maps = _maps(writer)
+    text = "\n".join([*lines, *made_maps])
     modules = [line for word in _MODULES if word in text for line in _MODULES[word]]
     conditions, asked, tests = _required(p, parts.name)
-    made, grid = _grid(p.grid)
+    made, grid = _computed(p.grid)
     given = ", ".join(f"float({n})" if _is_float(p, n) else n for n in parts.order)
     refusal = f"if not {parts.name}_requires({', '.join(asked)}):", f'{INDENT}raise ValueError("sizes of {parts.name}")'
     blocks = " by ".join(map(str, p.grid))
@@ -69,13 +82,16 @@ def write(parts: Parts) -> Source:
         *made,
         f"grid = ({', '.join(grid)}{',' * (len(grid) == 1)})",
         "if 0 not in grid:",
-        f"{INDENT}{parts.name}[grid]({given}, num_warps={p.threads // WARP})",
+        *(f"{INDENT}{line}" for line in made_maps),
+        f"{INDENT}{parts.name}[grid]({', '.join([given, *maps])}, num_warps={p.threads // writer.homes.warp})",
     ]
     head = [*(f"# {line}" for line in comment), *_HEAD, *dict.fromkeys(modules)]
-    function = [f"def {parts.name}({', '.join(parts.order)}):", *(f"{INDENT}{line}" for line in lines or ["pass"])]
+    order = (*parts.order, *maps)
+    function = [f"def {parts.name}({', '.join(order)}):", *(f"{INDENT}{line}" for line in lines or ["pass"])]
     launch = definition(f"{parts.name}_launch", parts.order, launched).splitlines()
     out = [*head, "", "", "@gluon.jit", *function, "", "", *tests, *launch]
-    return Source("\n".join(out) + "\n", parts.order, p.grid, p.threads, shared_bytes(p), conditions)
+    found = tuple((name, x.argument, x.made) for name, x in zip(maps, writer.maps))
+    return Source("\n".join(out) + "\n", order, p.grid, p.threads, shared_bytes(p), conditions, found)
 
 
 def _require(p: Program, order: Sequence[str]) -> None:
@@ -87,11 +103,16 @@ def _require(p: Program, order: Sequence[str]) -> None:
         if isinstance(x, Scalar) and str(x.dtype) not in ("float16", "float32", "int32"):
             what = f"the scalar {name} of {x.dtype}"
             raise RangeError(what, "float16, float32 or int32: Triton passes no other", "give it as a tensor")
+    if p.cluster:
+        what = f"a cluster of {' by '.join(map(str, p.cluster))} blocks"
+        expected = "blocks by themselves: a cluster is one program of Gluon's, whose tiles are of all its blocks"
+        raise refused(next(p.statements()).line, what, expected, "use target 'cuda'")
     for s in p.statements():
         word = getattr(s, "word", type(s).__name__)
-        if not isinstance(s, (*EACH, Product, Barrier, Loop, Either)) and word not in ORDERS:
-            fix = "load tiles by cp.async or by copies, multiply by mma.sync or wgmma; or use target 'cuda'"
-            expected = "copies, products of mma.sync, wgmma or multiply-adds, functions of elements"
+        known_words = (*ORDERS, *SIGNALS, "initialize_barrier")
+        if not isinstance(s, (*EACH, Product, Barrier, Load, Loop, Either, Reserve)) and word not in known_words:
+            fix = "load tiles by TMA, cp.async or copies, multiply by mma.sync or wgmma; or use target 'cuda'"
+            expected = "copies, products of matrices or multiply-adds, functions of elements"
             raise refused(s.line, f"the statement {word}", expected, fix)
 
 
@@ -107,13 +128,23 @@ def _required(p: Program, name: str) -> tuple[tuple[Any, ...], list[str], list[s
     return tuple(c for c, _node in made.requires), asked, [*text.splitlines(), "", ""]
 
 
-def _grid(grid: Sequence[Any]) -> tuple[list[str], list[str]]:
-    """The host's lines before a grid, and the texts of its extents."""
-    open_ = [n for n in grid if known(n) is None]
+def _computed(wanted: Sequence[Any]) -> tuple[list[str], list[str]]:
+    """The host's lines before integers, as extents of a grid, and the texts of these."""
+    open_ = [n for n in wanted if known(n) is None]
     temporaries, results = statements(plan(tuple(open_), name="grid"), SYNTAX) if open_ else ([], [])
     texts = iter(results)
     lines = [f"{name} = {text}" for name, text in temporaries]
-    return lines, [next(texts) if known(n) is None else str(known(n)) for n in grid]
+    return lines, [next(texts) if known(n) is None else str(known(n)) for n in wanted]
+
+
+def _maps(writer: Writer) -> list[str]:
+    """The host's lines that make tensor maps."""
+    made = []
+    for k, of in enumerate(writer.maps):
+        sizes, text = writer.descriptor(of)
+        before, given = _computed(sizes)
+        made += [*before, f"map{k} = {text.format(*given)}"]
+    return made
 
 
 def _is_float(p: Program, name: str) -> bool:

@@ -29,6 +29,8 @@ from ..tiles.tiles import Tile, owners, xors
 
 #: The rank of what is swizzled, or padded, in shared memory.
 MATRIX = 2
+#: The bytes of the swizzles of what matrix descriptors tell.
+DESCRIBED = (128, 64, 32)
 
 
 def layout_text(made: Any) -> str:
@@ -36,7 +38,8 @@ def layout_text(made: Any) -> str:
     text = repr(made)
     if not isinstance(made, PaddedSharedLayout):
         text = text.replace(", cga_layout=[]", "").replace(", block_bases=[], alignment=16", "")
-    return re.sub(r"\b(\w+Layout)\(", r"gl.\1(", re.sub(r"\b\w+=", "", text))
+    text = re.sub(r"\b(\w+Layout)\(", r"gl.\1(", re.sub(r"\b\w+=", "", text))
+    return text.replace("gl.AMD", "gl.amd.AMD")
 
 
 def distributed(tile: Tile) -> Any:
@@ -50,10 +53,10 @@ def distributed(tile: Tile) -> Any:
     return DistributedLinearLayout(registers, bases["lane"], bases["warp"], (), tile.shape)
 
 
-def shared_layout(number: int, t: Tensor, sizes: Sequence[int], *, described: bool) -> Any:
+def shared_layout(number: int, t: Tensor, sizes: Sequence[int], swizzles: Sequence[int]) -> Any:
     """The layout of a tensor in shared memory: a plain one, a swizzle, any linear one, or a padded one.
 
-    described   whether instructions read it by descriptors, which tell it as NVMMASharedLayout
+    swizzles   of what instructions read by descriptors, and TMA fills: the bytes of the NVMMASharedLayout that tells it
     """
     import numpy as np
 
@@ -67,7 +70,7 @@ def shared_layout(number: int, t: Tensor, sizes: Sequence[int], *, described: bo
         if found is not None and (xors(columns) == offsets).all():
             names = tuple((f"dim{d}", n) for d, n in enumerate(sizes))
             made = SharedLinearLayout([unpack(x, names) for x in found])
-            return _described(made, sizes, t) if described else _named_shared(made, sizes)
+            return _described(made, sizes, t, swizzles) if swizzles else _named_shared(made, sizes)
         if len(sizes) == MATRIX and (padded := _padded(strides, sizes, order)) is not None:
             grid = np.indices(sizes).reshape(len(sizes), -1, order="F")
             if np.array_equal(np.asarray(strides) @ grid, offsets):
@@ -77,10 +80,12 @@ def shared_layout(number: int, t: Tensor, sizes: Sequence[int], *, described: bo
     raise LeafTypeError(f"{what}, in Gluon", expected, "swizzle it, or use another target")
 
 
-def _described(made: SharedLinearLayout, sizes: Sequence[int], t: Tensor) -> Any:
+def _described(made: SharedLinearLayout, sizes: Sequence[int], t: Tensor, swizzles: Sequence[int]) -> Any:
     """A linear layout of shared memory as one of matrix descriptors, where it is one."""
     width = 8 * t.dtype.itemsize
-    for swizzle, transposed in itertools.product((128, 64, 32), (False, True)):
+    for swizzle, transposed in itertools.product(swizzles, (False, True)):
+        if swizzle > width * sizes[0 if transposed else -1] // 8 or len(sizes) != MATRIX:
+            continue
         found = NVMMASharedLayout(swizzle, width, MATRIX, transposed)
         if found.linear(sizes).bases["offset"] == made.linear(sizes).bases["offset"]:
             return found
@@ -90,6 +95,9 @@ def _described(made: SharedLinearLayout, sizes: Sequence[int], t: Tensor) -> Any
 def _named_shared(made: SharedLinearLayout, sizes: Sequence[int]) -> Any:
     """A linear layout of shared memory as a swizzle of Triton's, where it is one."""
     wanted = made.linear(sizes).bases
+    if len(sizes) == 1:
+        plain = SwizzledSharedLayout(1, 1, 1, [0])
+        return plain if plain.linear(sizes).bases == wanted else made
     if len(sizes) != MATRIX:
         return made
     for outer, inner in ((0, 1), (1, 0)):

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...core.int_tuple import leaves
-from ...core.ints import Leaf
-from ...linear.triton import BlockedLayout
+from ...core.ints import Leaf, known
+from ...linear.triton import AMDMFMALayout, BlockedLayout
 from ...symbolic import SymInt
 from ...tensors.tensor import Tensor
 from ..program.elements import Scalar
@@ -24,11 +24,14 @@ from ..program.statements import (
     Copy,
     Either,
     Fill,
+    Load,
     Loop,
     Order,
     Product,
     Program,
+    Reserve,
     Shuffle,
+    Signal,
     Statement,
     Transform,
     accesses,
@@ -37,23 +40,14 @@ from ..program.statements import (
 from ..proofs.bounds import is_less
 from ..tiles.homes import EACH, Homes, count_of, operands_of
 from ..tiles.products import by_descriptors
-from ..tiles.tiles import Argument, Memory, Piece, Registers, Side, Tile, of_argument, refused
+from ..tiles.tiles import Argument, Columns, Memory, Piece, Registers, Side, Tile, of_argument, refused
 from ..tiles.whole import is_filled_before
 from .gluon_elements import FUNCTIONS, REDUCTIONS, function_text, literal, numbers_of, operands_in
-from .gluon_tiles import INDENT, TYPES, Tiles, type_of
-
-#: The words that order asynchronous copies.
-ORDERS = {
-    "cp_async_fence": "async_copy.commit_group()",
-    "cp_async_wait": "async_copy.wait_group({})",
-    "fence_view_async_shared": "fence_async_shared()",
-    "warpgroup_arrive": "",  # as the three that follow, of warpgroup_mma and its wait
-    "warpgroup_commit_batch": "",
-    "warpgroup_wait": "",
-}
+from .gluon_tensor_memory import TensorMemory, joined
+from .gluon_tiles import INDENT, TYPES, type_of
 
 
-class Writer(Tiles):
+class Writer(TensorMemory):
     """The text of a program's statements."""
 
     def __init__(self, program: Program) -> None:
@@ -68,14 +62,16 @@ class Writer(Tiles):
     def body(self, body: Sequence[Statement]) -> None:
         """The lines of statements in order."""
         filled: Fill | None = None
-        for s, after in zip(body, (*body[1:], None)):
+        together = joined(body)
+        for s, after in zip(together, (*together[1:], None)):
             if isinstance(s, Fill) and is_filled_before(s, after) and isinstance(after, Copy) and self._is_one(after):
                 filled = s
                 continue
             if isinstance(s, Loop):
                 self._begin(s.body)
                 count = self.scalars([s.count])
-                self.put(f"for {s.step} in range({count[0]}):")
+                steps = "gl.static_range" if self._is_unrolled(s) else "range"
+                self.put(f"for {s.step} in {steps}({count[0]}):")
                 self._inside(s.body)
             elif isinstance(s, Either):
                 self._begin(s.inside)
@@ -83,9 +79,15 @@ class Writer(Tiles):
                 self._either(s)
             elif isinstance(s, Order):
                 self._order(s)
+            elif isinstance(s, tuple):
+                self.put(f"# {s[0].line}")
+                self.multiply(s)
+            elif isinstance(s, (Signal, Load)):
+                self.put(f"# {s.line}")
+                self.signal(s) if isinstance(s, Signal) else self.load(s)
             elif isinstance(s, Barrier):
                 self.lines += [f"{INDENT * self.depth}block_barrier()"] if self._waits else []
-            else:
+            elif not isinstance(s, Reserve):  # the compiler allocates and frees tensor memory
                 self.put(f"# {s.line}" if filled is None else f"# {filled.line}, {s.line}")
                 self._statement(s, filled)
             filled = None
@@ -99,8 +101,8 @@ class Writer(Tiles):
             for name in self._under_way:
                 self.put(f"{name} = warpgroup_mma_wait(num_outstanding=0, deps=[{name}])")
             self._under_way = []
-        elif ORDERS[s.word]:
-            self.put(ORDERS[s.word].format(s.pending))
+        else:
+            self.ordered(s)
 
     def _either(self, s: Either) -> None:
         pairs = self.scalars([x for pair in s.asked for x in pair])
@@ -119,7 +121,20 @@ class Writer(Tiles):
 
     def _is_one(self, s: Copy) -> bool:
         """Whether a copy, and what fills its target before, are one statement of the text."""
-        return not s.atom.asynchronous and not isinstance(self.homes.sides[id(s)]["target"], Argument)
+        sides = self.homes.sides[id(s)]
+        return not isinstance(sides["target"], Argument) and not self._is_asynchronous(s)
+
+    def _is_asynchronous(self, s: Statement) -> bool:
+        """Whether a statement is an asynchronous copy to shared memory: loads of tensor memory Triton waits for."""
+        return isinstance(s, Copy) and s.atom.asynchronous and isinstance(self.homes.sides[id(s)]["target"], Memory)
+
+    def _is_unrolled(self, s: Loop) -> bool:
+        """Whether the compiler unrolls a loop: of a number of steps, that choose columns of tensor memory."""
+        sides = (x for t in statements_of(s.body) if isinstance(t, EACH) for x in self.homes.sides[id(t)].values())
+        starts = [x.start for x in sides if isinstance(x, Columns)]
+        return known(s.count) is not None and any(
+            isinstance(x, SymInt) and str(s.step) in map(str, x.symbols) for x in starts
+        )
 
     def _begin(self, body: Sequence[Statement]) -> None:
         """Zeros for the registers that statements of a loop write, and that are read before, or touched elsewhere."""
@@ -140,7 +155,7 @@ class Writer(Tiles):
 
     def _touched(self, s: Statement) -> Iterator[tuple[Piece, str]]:
         """The registers that a statement reads, and those that it writes."""
-        if not isinstance(s, (*EACH, Product)):
+        if id(s) not in self.homes.sides:
             return
         sides = self.homes.sides[id(s)]
         *_others, last = sides
@@ -224,7 +239,7 @@ class Writer(Tiles):
         pointers, mask = self._access(s, tile)
         sides, given = self.homes.sides[id(s)], operands_of(s)
         *sources, target = sides
-        if isinstance(s, Copy) and s.atom.asynchronous:
+        if isinstance(s, Copy) and self._is_asynchronous(s):
             view = self.view(s.line, sides["target"], tile)  # type: ignore[arg-type]
             if mask and not s.atom.fills_zeros:
                 what = f"the copy {s.atom.name} under a predicate"
@@ -258,8 +273,10 @@ class Writer(Tiles):
             return f"{view}.load({self.layout_of(tile)})"
         return None
 
-    def _read(self, s: Statement, x: Memory | Registers, tile: Tile) -> str:
+    def _read(self, s: Statement, x: Memory | Columns | Registers, tile: Tile) -> str:
         """The text of a tile that is read."""
+        if isinstance(x, Columns):
+            return self.columns(s.line, x, tile)
         if isinstance(x, Memory):
             view = self.view(s.line, x, tile)
             return f"{view}.load({self.layout_of(tile)})"
@@ -320,8 +337,11 @@ class Writer(Tiles):
             return f"gl.where({everywhere}, {made}, 0.0)"
         return made
 
-    def _keep(self, s: Statement, x: Memory | Registers, value: str, tile: Tile) -> None:
+    def _keep(self, s: Statement, x: Memory | Columns | Registers, value: str, tile: Tile) -> None:
         """Write a tile to shared memory or registers."""
+        if isinstance(x, Columns):
+            fix = "let products write it, or use target 'cuda'"
+            raise refused(s.line, "a store to tensor memory", "a load of it", fix)
         if isinstance(x, Memory):
             self.stored.add(x.number)
             self.put(f"{self.view(s.line, x, tile)}.store({value})")
@@ -391,6 +411,8 @@ class Writer(Tiles):
             word = "gl.dot_fma"
             kind = str(s.operands["C"].tensor.dtype)
             texts = [_cast(text, s.operands[name].tensor, kind) for text, name in zip(texts, "AB")]
+        if isinstance(found.c.layout, AMDMFMALayout):
+            word = "mfma"
         self.known.add(d.piece)
         more = ", is_async=True" if of_warpgroups else ""
         if of_warpgroups:

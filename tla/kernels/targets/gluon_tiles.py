@@ -24,11 +24,11 @@ from ...symbolic.facts import symbols_in
 from ...symbolic.symint import poly_of
 from ...tensors.tensor import Tensor
 from ..block.lines import Line
-from ..program.statements import Counter, Loop, Product, Program
+from ..program.statements import Counter, Load, Loop, Product, Program, Signal
 from ..run.trace import sizes_of
-from ..tiles.products import by_descriptors
+from ..tiles.products import by_descriptors, in_tensor_memory
 from ..tiles.tiles import STAGED, Argument, Memory, Tile, as_expression, refused, tile_of
-from .gluon_layouts import MATRIX, distributed, layout_text, shared_layout
+from .gluon_layouts import DESCRIBED, MATRIX, distributed, layout_text, shared_layout
 
 #: numpy's type -> Gluon's.
 TYPES = {f"{kind}{bits}": f"gl.{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
@@ -51,6 +51,7 @@ class Tiles:
         self.lines: list[str] = []
         self.depth = 0
         self.statements = [*program.statements()]
+        self.maps: list[Any] = []
 
     def put(self, line: str) -> None:
         """Add a line to the text."""
@@ -59,7 +60,7 @@ class Tiles:
     def prologue(self) -> Iterator[str]:
         """The lines before the statements: layouts, blocks, sizes, coordinates, shared memory."""
         wide, words = self.bits > 32, {*re.findall(r"\w+", "\n".join(self.lines))}
-        memory = [*self._allocations()]
+        memory = [*self._allocations(words), *self.allocations_of_columns()]
         yield from (f"{name}: gl.constexpr = {text}" for text, name in self.layouts.items())
         for k in range(len(self.program.grid)):
             if f"bid{k}" in words:
@@ -75,8 +76,16 @@ class Tiles:
             yield from (f"{symbols[d]} = {_arange(layout, shape, d)}{'.to(gl.int64)' if wide else ''}" for d in used)
         yield from (line for line in memory if line.split(" ", 1)[0] in words)
 
-    def _allocations(self) -> Iterator[str]:
-        for k, t in enumerate(self.program.shared):
+    def allocations_of_columns(self) -> Iterator[str]:
+        """The lines that allocate tensor memory."""
+        yield from ()
+
+    def _allocations(self, words: set[str]) -> Iterator[str]:
+        used = ((k, t) for k, t in enumerate(self.program.shared) if f"smem{k}" in words)
+        for k, t in used:
+            if any(isinstance(s, Signal) and s.barriers.data is t.data for s in self.statements):
+                yield f"smem{k} = gl.allocate_shared_memory(gl.int64, [{int(size(t.shape))}, 1], mbarrier.MBarrierLayout())"
+                continue
             stages, kept = self._allocated(k)
             layout = self.layout(self._shared(k), f"shared{k}")
             yield f"smem{k} = gl.allocate_shared_memory({type_of(t)}, {[*stages, *kept]}, {layout})"
@@ -84,9 +93,12 @@ class Tiles:
     def _shared(self, number: int) -> Any:
         """The layout of a tensor in shared memory, of one stage."""
         t = self.program.shared[number]
-        products = [s for s in self.statements if isinstance(s, Product) and by_descriptors(s)]
+        products = [s for s in self.statements if isinstance(s, Product) and (by_descriptors(s) or in_tensor_memory(s))]
         described = any(x.tensor.data is t.data for s in products for x in s.operands.values())
-        return shared_layout(number, t, self._allocated(number)[1], described=described)
+        loads = [s for s in self.statements if isinstance(s, Load)]
+        loaded = any(x.tensor.data is t.data for s in loads for x in (s.source, s.target))
+        swizzles = (*DESCRIBED, 0) if loaded and not described else DESCRIBED if described else ()
+        return shared_layout(number, t, self._allocated(number)[1], swizzles)
 
     def _allocated(self, number: int) -> tuple[list[int], list[int]]:
         """The number of stages of a tensor in shared memory, where it has some, and the extents of one."""
@@ -165,10 +177,14 @@ class Tiles:
         if x.stage is not None:
             (stage,) = self.scalars([x.stage])
             text += f".index({stage})"
-        box = tile_of(line, (at - at.min() for at in x.at), "a part of shared memory")
+        box = tile_of(line, (at - at.min() for at in x.at), "a part of shared memory", tile.warp)
         for d, (at, n) in enumerate(zip(x.at, box.shape)):
             if n != sizes[d]:
                 self._require_plain(line, x.number)
+                if at.min() % n:
+                    what = f"{n} elements of smem{x.number} from {int(at.min())} on"
+                    fix = "take parts of tiles: local_tile(tensor, tile, coord)"
+                    raise refused(line, what, f"a multiple of {n}, where Triton's slices begin", fix)
                 text += f".slice({int(at.min())}, {n}, dim={d})"
         if not box.same(tile) and len(box.shape) == MATRIX and box.turned.same(tile):
             return f"{text}.permute((1, 0))"

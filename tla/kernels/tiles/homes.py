@@ -16,8 +16,8 @@ from typing import Any
 from ...core.int_tuple import size
 from ..block.lines import Line
 from ..program.statements import Access, Atomic, Axpby, Copy, Fill, Product, Program, Shuffle, Statement, Transform
-from .products import Operands, loaded, of_tiles
-from .tiles import Argument, Memory, Piece, Registers, Side, Tile, owners, refused, side_of, tile_of
+from .products import Operands, from_tensor_memory, in_tensor_memory, loaded, of_tiles, warp_of
+from .tiles import Argument, Columns, Memory, Piece, Registers, Side, Tile, owners, refused, side_of, tile_of
 
 #: Statements that are element by element.
 EACH = Copy, Fill, Axpby, Transform, Shuffle, Atomic
@@ -29,15 +29,18 @@ class Homes:
     sides      statement -> what it accesses, by name; statements by their place in Python's memory
     tiles      registers -> their tile
     products   a product -> its tiles
+    warp       the number of threads of a warp
 
     Raises     LeafTypeError for what is no tile
     """
 
     def __init__(self, program: Program) -> None:
-        self._statements = [s for s in program.statements() if isinstance(s, (*EACH, Product))]
+        of_tiles = (s for s in program.statements() if isinstance(s, (*EACH, Product)))
+        self._statements = [s for s in of_tiles if not isinstance(s, Product) or not in_tensor_memory(s)]
         self.sides = {
             id(s): {name: _side(program, s, x) for name, x in operands_of(s).items()} for s in self._statements
         }
+        self.warp = warp_of(program)
         self._require_apart()
         self.tiles: dict[Piece, Tile] = {}
         self.products: dict[int, Operands] = {}
@@ -62,7 +65,7 @@ class Homes:
         for x in self._whole(sides):
             if x.piece in self.tiles:
                 return self.tiles[x.piece].values(_slots(x))
-        found = _of_memory(s.line, sides) or _of_argument(s.line, sides)
+        found = _of_memory(s.line, sides, self.warp) or _of_argument(s.line, sides, self.warp)
         if found is None:
             what = "registers that nobody copies from or to memory"
             raise refused(s.line, what, "a tile of memory, which says where they are", "copy them")
@@ -111,7 +114,7 @@ class Homes:
             return False
         sides = [*self.sides[id(s)].values()]
         left = [x for x in self._whole(sides) if x.piece not in self.tiles]
-        tile = rule(s.line, sides) if left else None
+        tile = rule(s.line, sides, self.warp) if left else None
         return tile is not None and bool([x for x in left if self._give(s.line, x, tile)])
 
     def _by_product(self, s: Statement) -> bool:
@@ -133,7 +136,7 @@ class Homes:
 
     def _operand(self, s: Product, x: Side) -> Tile | None:
         if isinstance(x, Memory):
-            return _of_memory(s.line, [x])
+            return _of_memory(s.line, [x], self.warp)
         if isinstance(x, Registers):
             return self.tiles[x.piece].values(_slots(x)) if x.piece in self.tiles else None
         what = "a product of what is in global memory"
@@ -169,6 +172,8 @@ def operands_of(s: Statement) -> dict[str, Access]:
 def _side(program: Program, s: Statement, access: Access) -> Side:
     found = side_of(program, s.line, access)
     if isinstance(s, Copy) and int(size(s.atom.thr_id)) > 1 and access is s.source:
+        if isinstance(found, Columns):
+            return from_tensor_memory(s.line, s.atom, found)
         if not isinstance(found, Memory):
             what = f"the copy {s.atom.name}"
             raise refused(s.line, what, "a copy of each thread, or ldmatrix from shared memory", "use UniversalCopy")
@@ -186,20 +191,22 @@ def _slots(x: Registers) -> list[int]:
     return [x.piece[1].index(o) for o in x.at]
 
 
-def _of_memory(line: Line, sides: Sequence[Side]) -> Tile | None:
+def _of_memory(line: Line, sides: Sequence[Side], warp: int) -> Tile | None:
     """The tile of shared memory among the sides."""
-    found = next((x for x in sides if isinstance(x, Memory)), None)
-    return None if found is None else tile_of(line, (x - x.min() for x in found.at), "a part of shared memory")
+    found = next((x for x in sides if isinstance(x, (Memory, Columns))), None)
+    if found is None:
+        return None
+    return tile_of(line, (x - x.min() for x in found.at), "a part of shared memory", warp)
 
 
-def _of_argument(line: Line, sides: Sequence[Side]) -> Tile | None:
+def _of_argument(line: Line, sides: Sequence[Side], warp: int) -> Tile | None:
     """The tile of an argument among the sides, of that with the fewest modes; modes of one element are left out."""
     found = [x for x in sides if isinstance(x, Argument)]
     if not found:
         return None
     modes = [[a for a in x.at if a.any()] or [*x.at[:1]] for x in found]
     chosen = min(range(len(found)), key=lambda k: len(modes[k]))
-    return tile_of(line, modes[chosen], f"a part of {found[chosen].name}")
+    return tile_of(line, modes[chosen], f"a part of {found[chosen].name}", warp)
 
 
 def _split(line: Line, tile: Tile) -> Tile:
@@ -208,7 +215,7 @@ def _split(line: Line, tile: Tile) -> Tile:
     for n, x, first, end, _own in _parts(line, tile):
         shape.append(end // first)
         at.append(x % min(end, n) // first)
-    return Tile(tuple(shape), tuple(at))
+    return Tile(tuple(shape), tuple(at), warp=tile.warp)
 
 
 def _reduced(line: Line, tile: Tile, count: int) -> Tile:
@@ -227,7 +234,8 @@ def _reduced(line: Line, tile: Tile, count: int) -> Tile:
     if len(parts) != len(tile.shape) or not kept:
         what = "registers that have another tile elsewhere"
         raise refused(line, what, "a mode of a thread's own elements", "copy them to others")
-    return Tile(tuple(tile.shape[k] for k in kept), tuple(tile.at[k][:, :1] for k in kept), None, (tile, tuple(axes)))
+    shape, at = tuple(tile.shape[k] for k in kept), tuple(tile.at[k][:, :1] for k in kept)
+    return Tile(shape, at, None, (tile, tuple(axes)), tile.warp)
 
 
 def _parts(line: Line, tile: Tile) -> Iterator[tuple[int, Any, int, int, bool]]:

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 from ...core.int_tuple import leaves, size
 from ...core.layout import Layout
-from ...gpu.instructions.atom import CopyAtom
-from ...linear.triton import BlockedLayout, DotOperandLayout, NVMMADistributedLayout
+from ...gpu.instructions.atom import CopyAtom, MMAAtom
+from ...linear.triton import AMDMFMALayout, BlockedLayout, DotOperandLayout, NVMMADistributedLayout
 from ...tensors.offsets import offsets
 from ..block.lines import Line
 from ..program.instructions import matrix_extents
-from ..program.statements import Product
-from .tiles import WARP, Memory, Tile, owners, refused, tile_of
+from ..program.statements import Product, Program
+from .tiles import WARP, Columns, Memory, Tile, owners, refused, tile_of
 
 #: The extents of the products that Gluon's mma_v2 is of, and the least extent of K of a product of tiles.
 _MMA, _LEAST = (16, 8), 8
@@ -51,7 +51,7 @@ def of_tiles(s: Product, a: Tile, b: Tile) -> Operands:
     of_rows = rows[each, held % m, 0, :, 0]  # (thread, value, repetition along M)
     of_columns = columns[each, held // m, 0, :, 0]
     whole = np.broadcast_arrays(of_rows[:, :, :, None], of_columns[:, :, None, :])
-    c = tile_of(line, (x.transpose(0, 3, 2, 1).reshape(values) for x in whole), "C of a product")
+    c = tile_of(line, (x.transpose(0, 3, 2, 1).reshape(values) for x in whole), "C of a product", a.warp)
     if c.shape != (a.shape[0], b.shape[0]):
         what = f"a product of A {a.shape} and B {b.shape} to C {c.shape}"
         raise refused(line, what, "all rows of A and B", "use all of the tiles")
@@ -59,11 +59,28 @@ def of_tiles(s: Product, a: Tile, b: Tile) -> Operands:
         fix = "multiply all of a tile's K by one gemm"
         raise refused(line, f"a product of {a.shape[1]} along K", f"{_LEAST} at least, as Triton's dot has it", fix)
     layout = _accumulator(s, c)
-    width = 0 if isinstance(layout, BlockedLayout) else WARP // mma.atom.element("A").bits
+    width = _width(layout, mma.atom)
     if by_descriptors(s):
         return Operands(a, b.turned, c._replace(layout=layout))
     turned = b.turned._replace(layout=DotOperandLayout(1, layout, width))
     return Operands(a._replace(layout=DotOperandLayout(0, layout, width)), turned, c._replace(layout=layout))
+
+
+def _width(layout: Any, atom: MMAAtom) -> int:
+    """The elements of an operand that a thread has one behind the other, as Triton's layouts of operands say it."""
+    if isinstance(layout, BlockedLayout):
+        return 0
+    return int(size(atom.A[1])) if isinstance(layout, AMDMFMALayout) else WARP // atom.element("A").bits
+
+
+def warp_of(program: Program) -> int:
+    """The number of threads of a warp: those of AMD's matrix instructions, if a program has some, else 32."""
+    products = [s for s in program.statements() if isinstance(s, Product)]
+    return max((int(size(s.step.mma.atom.thr_id)) for s in products if _is_mfma(s)), default=WARP)
+
+
+def _is_mfma(s: Product) -> bool:
+    return s.step.mma.atom.instruction.startswith("v_mfma")
 
 
 def _groups(s: Product, count: int) -> tuple[Any, tuple[Any, ...]]:
@@ -109,9 +126,12 @@ def _accumulator(s: Product, c: Tile) -> Any:
         return found
     warps = [int(size(s.step.mma.thr_layout_vmnk[k])) for k in (1, 2)]
     of_warpgroups = by_descriptors(s)
+    if _is_mfma(s) and atom.blocks == 1 and not (atom.sparsity or atom.val_SF):
+        return AMDMFMALayout(int(atom.arch.removeprefix("cdna")), [*shape], False, warps)
     if (not of_warpgroups and shape[:2] != _MMA) or not atom.instruction.startswith(("mma.sync", "wgmma")):
-        fix = "use an SM80 instruction of 16 by 8, SM90's of operands in shared memory, or UniversalFMA"
-        raise refused(s.line, f"the instruction {atom.name}", "a product of mma.sync, wgmma, or multiply-adds", fix)
+        fix = "use an SM80 instruction of 16 by 8, SM90's of operands in shared memory, MFMA, or UniversalFMA"
+        expected = "a product of mma.sync, wgmma, MFMA, or multiply-adds"
+        raise refused(s.line, f"the instruction {atom.name}", expected, fix)
     if atom.sparsity or atom.val_SF:
         raise refused(s.line, f"the instruction {atom.name}", "dense operands", "use another target")
     if of_warpgroups:
@@ -123,6 +143,11 @@ def by_descriptors(s: Product) -> bool:
     """Whether a product is a warpgroup's, whose operands are both in shared memory."""
     atom = s.step.mma.atom
     return atom.instruction.startswith("wgmma") and {atom.memory(x) for x in "AB"} == {"smem"}
+
+
+def in_tensor_memory(s: Product) -> bool:
+    """Whether a product's sums are in tensor memory."""
+    return s.step.mma.atom.instruction.startswith("tcgen05")
 
 
 def blocked(line: Line, tile: Tile) -> BlockedLayout | None:
@@ -158,4 +183,19 @@ def loaded(line: Line, atom: CopyAtom, source: Memory) -> Memory:
     for x in source.at:
         each = x.reshape(-1, WARP, x.shape[1] // reads.shape[1], reads.shape[1])  # (warp, lane, repetition, value)
         found.append(each[:, lane, :, value].transpose(2, 0, 3, 1).reshape(len(x), -1))
+    return source._replace(at=tuple(found))
+
+
+def from_tensor_memory(line: Line, atom: CopyAtom, source: Columns) -> Columns:
+    """The elements that each thread gets of tensor memory by a load of a warp, whose lanes all name the same."""
+    writes = offsets(atom.val_dst).reshape(WARP, -1)
+    count = int(size(atom.val_src[1]))
+    found = []
+    for x in source.at:
+        each = x.reshape(-1, WARP, x.shape[1] // count, count)  # (warp, lane, repetition, element)
+        if (each != each[:, :1]).any() or int(size(atom.thr_id)) != WARP:
+            what = f"the copy {atom.name}"
+            raise refused(line, what, "a load of a warp from its data paths", "use SM100_TMEM_LOAD_32dp32b...")
+        handed_out = each[:, 0][:, :, writes]  # (warp, repetition, lane, value)
+        found.append(handed_out.transpose(0, 2, 1, 3).reshape(len(x), -1))
     return source._replace(at=tuple(found))

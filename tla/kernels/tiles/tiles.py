@@ -25,6 +25,7 @@ from ...symbolic.evaluate import array_of
 from ...symbolic.facts import symbols_in
 from ...symbolic.poly import poly
 from ...symbolic.symint import poly_of, wrap
+from ...tensors.tensor import Tensor
 from ...tensors.transfer import all_offsets
 from ..block.lines import Line
 from ..program.offsets import Offsets
@@ -33,6 +34,8 @@ from ..proofs.bounds import coordinate
 
 #: The rank from which the last mode of a tensor in shared memory is one of stages, of which a statement has one.
 STAGED = 3
+#: Threads of a warp: of NVIDIA's GPUs.
+WARP = 32
 
 
 class Argument(NamedTuple):
@@ -51,6 +54,15 @@ class Memory(NamedTuple):
     at: tuple[Any, ...]
 
 
+class Columns(NamedTuple):
+    """A part of tensor memory: the number of the allocation, the first column, and (thread, value) -> data path,
+    column from there."""
+
+    number: int
+    start: Leaf
+    at: tuple[Any, ...]
+
+
 class Registers(NamedTuple):
     """A part of a thread's registers: the buffer, by its place in Python's memory, and the register of each value."""
 
@@ -63,7 +75,7 @@ class Registers(NamedTuple):
         return self.buffer, tuple(sorted({*self.at}))
 
 
-Side = Argument | Memory | Registers
+Side = Argument | Memory | Columns | Registers
 Piece = tuple[int, tuple[int, ...]]
 
 
@@ -74,12 +86,14 @@ class Tile(NamedTuple):
     at       for each mode an array of (thread, value): the coordinate
     layout   Gluon's layout of it, where an instruction asks for one; else None
     whole    of a tile whose modes are some of another one's, that one, and the modes that it leaves out
+    warp     the number of threads of a warp
     """
 
     shape: tuple[int, ...]
     at: tuple[Any, ...]
     layout: Any = None
     whole: tuple[Tile, tuple[int, ...]] | None = None
+    warp: int = WARP
 
     def same(self, other: Tile) -> bool:
         """Whether each thread and value holds the same."""
@@ -110,6 +124,15 @@ def side_of(program: Program, line: Line, access: Access) -> Side:
     for number, held in enumerate(program.shared):
         if held.data is access.tensor.data:
             return _of_memory(program, line, number, access)
+    allocation = program.allocation_of(access.tensor)
+    if allocation is not None:
+        found, rests = _places(line, Offsets(access.tensor), program.threads)
+        if len(rests) > 1:
+            what = "tensor memory from several columns on"
+            raise refused(line, what, "one column, and the rest static", "cut it by static extents")
+        columns = found % (1 << 16)
+        start = add(next(iter(rests)), int(columns.min()))
+        return Columns(allocation, start, (found >> 16, columns - columns.min()))
     parts = Offsets(access.tensor).parts
     if any(terms for terms, _number in parts):
         fix = "write Python's loop in place of loop(n)"
@@ -180,9 +203,24 @@ def _of_memory(program: Program, line: Line, number: int, access: Access) -> Mem
     return Memory(number, add(_over(rest, step), int(stage.flat[0])), tuple(coordinates))
 
 
+def stage_of(program: Program, line: Line, t: Tensor) -> tuple[int, Leaf | None]:
+    """The tensor in shared memory that a tensor is all of, or all of a stage of: its number, and the stage."""
+    number = next(k for k, held in enumerate(program.shared) if held.data is t.data)
+    held = program.shared[number]
+    sizes = [int(size(m)) for m in product_each(held.layout.shape)]
+    terms, constant = Offsets(t).parts[0]
+    first = functools.reduce(add, terms, Int[constant]())
+    if len(sizes) < STAGED:
+        return number, None
+    step = _stage_step(line, all_offsets(held).ravel(order="F").reshape(sizes[-1], -1))
+    if divides(step, first) is not True:
+        raise refused(line, f"several stages of smem{number} at once", "one", "write tensor[_, _, stage(k, n)]")
+    return number, _over(first, step)
+
+
 def _over(x: Leaf, step: int) -> Leaf:
     value = known(x)
-    return Int[0]() if value == 0 else wrap(poly_of(x)) // step
+    return wrap(poly_of(x)) // step if value is None else Int[value // step]()
 
 
 def _stage_step(line: Line, stages: Any) -> int:
@@ -214,10 +252,10 @@ def _places(line: Line, offsets: Offsets, threads: int) -> tuple[Any, set[Leaf]]
     return np.stack(columns, 1), {*rests.values()}
 
 
-def tile_of(line: Line, at: Iterable[Any], what: str) -> Tile:
+def tile_of(line: Line, at: Iterable[Any], what: str, warp: int = WARP) -> Tile:
     """The tile of coordinates from 0 on: a box of powers of two, linear over the bits of thread and value."""
     arrays = tuple(at)
-    found = Tile(tuple(int(x.max()) + 1 for x in arrays), arrays)
+    found = Tile(tuple(int(x.max()) + 1 for x in arrays), arrays, warp=warp)
     owners(line, found, what)
     return found
 
@@ -243,15 +281,12 @@ def owners(line: Line, tile: Tile, what: str) -> LinearLayout:
         fix = "let each thread take a part by a layout of powers of two: local_partition, or a tiled copy"
         expected = "one, as Gluon's are"
         raise refused(line, f"{what}: threads whose parts are no linear layout of a box of {tile.shape}", expected, fix)
-    if threads < WARP:
-        raise refused(line, f"a block of {threads} threads", f"whole warps of {WARP}", f"write @kernel(threads={WARP})")
-    ins = (("register", len(columns)), ("lane", bits.log2(WARP)), ("warp", len(rows) - bits.log2(WARP)))
+    if threads < tile.warp:
+        fix = f"write @kernel(threads={tile.warp})"
+        raise refused(line, f"a block of {threads} threads", f"whole warps of {tile.warp}", fix)
+    ins = (("register", len(columns)), ("lane", bits.log2(tile.warp)), ("warp", len(rows) - bits.log2(tile.warp)))
     outs = tuple((f"dim{k}", n) for k, n in enumerate(tile.shape))
     return LinearLayout._of_columns(ins, outs, [*columns, *rows])
-
-
-#: Threads of a warp: of NVIDIA's GPUs.
-WARP = 32
 
 
 def xors(basis: Sequence[int]) -> Any:

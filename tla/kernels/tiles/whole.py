@@ -105,7 +105,7 @@ def _asked(s: Statement) -> Iterator[tuple[Any, Any]]:
         yield from ((c, n) for _number, c, n in pairs.values() if not is_less(c, n))
 
 
-def is_filled_before(s: Statement, after: Statement | None) -> bool:
+def is_filled_before(s: object, after: object) -> bool:
     """Whether a statement fills what the predicated copy behind it writes."""
     if not isinstance(s, Fill) or not isinstance(after, Copy) or after.where is None:
         return False

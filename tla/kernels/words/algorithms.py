@@ -188,10 +188,10 @@ def transform(*operands: Any) -> None:
     """target = f(sources) for every element that is valid of all: `transform(source, target, f)`, or with more sources
     before the target.
 
-    sources   tensors of floats; one of one element stands for all
-    target    a tensor of as many elements
+    sources   tensors of floats, or of integers of 32 bits or fewer; one of one element stands for all
+    target    a tensor of floats, of as many elements
     f         a function of elements, one for each source: + - * /, comparisons in numpy.where, and functions of numpy
-              such as exp, sqrt, tanh, fmax. Floats of less than 32 bits are computed in float32
+              such as exp, sqrt, tanh, fmax. Floats of less than 32 bits, and integers, are computed in float32
 
     >>> import numpy as np
     >>> from tla import parse
@@ -203,8 +203,8 @@ def transform(*operands: Any) -> None:
     >>> rectified.run(np.arange(-2.0, 2), b), b.tolist()
     (None, [0.0, 0.0, 0.0, 1.0])
 
-    Raises RankError where the numbers of elements differ, LeafTypeError for integers and for functions that a text does
-    not have; RangeError outside a kernel. Source: CuTe `transform`.
+    Raises RankError where the numbers of elements differ, LeafTypeError for integers to write, and for functions that a
+    text does not have; RangeError outside a kernel. Source: CuTe `transform`.
     """
     *tensors, f = operands
     if len(tensors) < 2:
