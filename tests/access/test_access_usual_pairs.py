@@ -155,15 +155,10 @@ def test_no_pair_is_dearer_than_the_padded_tile(columns, machine, first, second)
             assert plan.wavefronts == wavefronts(plan, given, texts, machine)
 
 
-#: Of 16 rows: what still takes more cycles than the padded tile, and how many. Rows of 12 or 20 threads and blocks on
-#: gfx942, where rows are in two warps here and in one there, which shuffles; and bytes of 12 threads on sm_90.
-DEARER = {
-    (48, "gfx942", 16): 24,
-    (48, "gfx942", 32): 48,
-    (80, "gfx942", 16): 40,
-    (80, "gfx942", 32): 80,
-    (96, "sm_90", 8): 36,
-}
+#: Of 16 rows: what takes more cycles than the padded tile, and how many. Rows of 12 or 20 threads and blocks of 16 bits
+#: on gfx942, where rows are in two warps here and in one there, whose cycles are the fewest (test_access_least.py); and
+#: bytes of 12 threads on sm_90.
+DEARER = {(48, "gfx942", 16): 20, (80, "gfx942", 16): 36, (96, "sm_90", 8): 36}
 OF_16_ROWS = [
     (columns, machine, *pair)
     for columns, machine in itertools.product((48, 80, 96, 192), MACHINES)
@@ -174,7 +169,7 @@ EXCHANGED = [(48, "sm_90", "row", "mma"), (48, "gfx942", "blocked", "row")]
 
 @pytest.mark.parametrize(("columns", "machine", "first", "second"), OF_16_ROWS if NIGHT else EXCHANGED)
 def test_of_16_rows_few_pairs_are_dearer(columns, machine, first, second):
-    """Where threads have few values: lanes exchange some beside memory."""
+    """Where threads have few values: lanes exchange some beside memory, or shuffle what stays in their warp."""
     for width in amount((8,), (8, 16, 32)):
         plan, other, given, wanted = plans(columns, machine, first, second, width, 16)
         assert (plan.run(given) == wanted).all()
@@ -201,6 +196,34 @@ def test_amd_exchanges_by_moves_from_lane_to_lane(tmp_path):
     found = hip.opcodes(kernel(plan, plan.hip("f"), given.shape[1], wanted.shape[1], len(given)), "gfx942", tmp_path)
     assert sum(n for op, n in found.items() if op.startswith(("ds_read", "ds_write"))) == 2
     assert not any(op.startswith("ds_bpermute") for op in found)
+
+
+@pytest.mark.parametrize(("columns", "width"), [(48, 32), (80, 32), (48, 16)][: amount(1, 3)])
+@pytest.mark.parametrize(("first", "second"), [("row", "blocked"), ("blocked", "row")])
+def test_amd_shuffles_what_stays_in_its_warp(columns, width, first, second, tmp_path):
+    """Through memory goes what leaves it, of which few lanes have any; machine code of the plan's instructions."""
+    plan, _, given, wanted = plans(columns, "gfx942", first, second, width, 16)
+    words = given.shape[1] * width // 32
+    assert (plan.kind, plan.shuffles) == ("shared memory", words)
+    assert plan.cycles == plan.wavefronts + 2 * words * len(given) // 64
+    found = hip.opcodes(kernel(plan, plan.hip("f"), given.shape[1], wanted.shape[1], len(given)), "gfx942", tmp_path)
+    assert sum(n for op, n in found.items() if op.startswith("ds_bpermute")) == words
+    assert sum(n for op, n in found.items() if op.startswith("ds_")) <= plan.instructions  # two of one may be joined
+    with pytest.raises(ValueError, match="32 at most"):
+        plan.cuda()
+    narrow, _, given, wanted = plans(48, "sm_90", first, second, width, 8)
+    sides = narrow.src, narrow.dst
+    narrow = convert(*sides, width, "gfx1100")  # waves of 32
+    text = kernel(narrow, narrow.hip("f"), given.shape[1], wanted.shape[1], len(given))
+    found = hip.opcodes(text, "gfx1100", tmp_path)
+    assert sum(n for op, n in found.items() if op.startswith("ds_bpermute")) == narrow.shuffles == words
+
+
+def test_the_machine_code_of_what_stays_in_its_warp(tmp_path):
+    """Of 8 rows on NVIDIA: words that stay, and the rest in the wavefronts of few lanes, by the definition."""
+    plan, _, given, wanted = plans(48, "sm_90", "row", "blocked", 32, 8)
+    assert (plan.cycles, plan.wavefronts, plan.shuffles) == (20, 8, 4)
+    require_counted(plan, given, wanted, tmp_path, "SHFL")
 
 
 def kernel(plan, function, given, wanted, count):

@@ -78,6 +78,7 @@ def test_coordinates_are_read_back():
         for system in ("flydsl", "pycute"):
             assert parse(source(parse(text), system)) == parse(text)
     assert str(parse(source(parse("(_4,_8):(_1@0,_2@1)"), "axe"))) == "(_4,_8):(_1@0,_2@1)"
+    assert str(parse(source(parse("():()"), "axe"))) == "():()"
     assert parse(source(parse("_4:_1@0+_2@1"), "pycute")) == parse("_4:_1@0+_2@1")
 
 

@@ -351,3 +351,13 @@ def test_their_own_tests():
     failed = {line.split()[1] for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))}
     assert failed == {*NOT_PASSED}, done.stdout[-3000:]
     assert f"{len(NOT_PASSED)} failed, 591 passed" in done.stdout
+
+
+def test_extents_of_0_say_so():
+    """The original divides by 0; a layout of them is not said to be of another rank."""
+    with pytest.raises(ours.LayoutError, match=r"the index 1 in the shape \(0, 2\)"):
+        ours.idx2crd(1, (0, 2))
+    with pytest.raises(ours.LayoutError, match=r"^the layout \(0, 2\) : \(1, 1\): an integer coordinate divided by 0"):
+        ours.Layout((0, 2), (1, 1))(1)
+    with pytest.raises(ours.LayoutError, match="of another rank: coordinate"):
+        ours.Layout((4, 2))(1, 2, 3)

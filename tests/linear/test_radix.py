@@ -388,7 +388,11 @@ ERRORS = {
     "text": (lambda: radix("i=4 -> o=4"), "':' and the strides"),
     "strides": (lambda: radix("i=(4,2):(1) -> o=8"), "one stride for each extent"),
     "not onto": (lambda: RadixLayout({"i": [(4, 2)]}, {"o": 8}).right_inverse(), "a layout that reaches every output"),
-    "two": (lambda: RadixLayout({"i": [(4, 2)]}, {"o": 4}).invert(), "a layout that reaches every output"),
+    "two": (
+        lambda: RadixLayout({"i": [(4, 2)]}, {"o": 4}).invert(),
+        r"^invert of i=4:2 -> o=4.*\n.*a layout that reaches every output",
+    ),
+    "two, to the left": (lambda: radix("i=6:2 -> o=6").left_inverse(), "^left_inverse of i=6:2 -> o=6: there is none"),
     "turns": (lambda: radix(parse("4:2")).left_inverse(), r"write resize_out\('offset', 8\)"),
     "open": (
         lambda: radix(parse("M:1", symbols=SimpleNamespace(M=dim("M")).__dict__)),

@@ -3,6 +3,7 @@ from hypothesis import given, strategies as st
 
 import tla
 from tla import Layout, LeafTypeError, ParseError, RankError, TlaError, is_static, parse
+from tla.codegen import source
 
 
 @pytest.mark.parametrize(
@@ -144,6 +145,8 @@ def test_maps_of_isl():
     assert str(parse(text)) == str(parse(text.replace(" : ", "\n:"))) == "(_4,_8):(_8,_1)"
     assert parse("\n" + text, origin_shape=(3, 8)).origin_shape == (3, 8)
     swizzled = "{[i]->[i mod 2 + 2*((i + floor(i/2)) mod 2) + 4*floor(i/4)] : 0 <= i < 8}"
+    signs = parse("{ [i] -> [-i + -2*(i mod 4) - -3 + " + "-" * 2000 + "i] : 0 <= i < 8 }")
+    assert [signs(i) for i in range(8)] == [3 - 2 * (i % 4) for i in range(8)]
     with pytest.raises(ParseError, match="an origin_shape, and no plain layout"):
         parse("{ [i] -> [7 - i] : 0 <= i < 8 }", origin_shape=(4,))
     assert [parse(swizzled)(i) for i in range(8)] == [tla.layout_of(swizzled)(i) for i in range(8)]
@@ -151,6 +154,10 @@ def test_maps_of_isl():
         ("[N] -> { [i] -> [i] : 0 <= i < N }", "a map with parameters"),
         ("{ [i] : 0 <= i < 4 }", "unexpected ':'"),
         ("{ [i] -> [i, i] : 0 <= i < 4 }", "a map to 2 numbers"),
+        ("{ [i] -> [] : 0 <= i < 4 }", "a map to 0 numbers"),
+        (source(parse("():()"), "isl"), "a map of no coordinates"),
+        (source(parse("(_4,_0):(_1,_4)"), "isl"), "i1 from 0 to -1, an empty range: a layout of no elements"),
+        ("{ [i] -> [o0] : false }", "a map without coordinates: false"),
         ("{", "the text ends, at position 1"),
         ("{4,2}:{1,4}", "unexpected '4'"),
         ("{ [i] -> [i] : 0 <= i < 99999999999999999999 }", "does not fit in 64 bits"),

@@ -41,6 +41,7 @@ READ = {
     "cute::ComposedLayout<cute::Swizzle<3, 4, 3>, cute::smem_ptr_flag_bits<16>, cute::Layout<cute::tuple<cute::C<8>, cute::C<64>>, cute::tuple<cute::C<64>, cute::C<1>>>>": "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)",
     "cute::Layout<cute::tuple<int, int>, cute::tuple<cute::ScaledBasis<cute::C<1>, 0>, cute::ScaledBasis<cute::C<2>, 1, 0>>>": "(d0,d1):(_1@0,_2@0@1)",
     "cute::tuple<cute::C<4>, cute::tuple<cute::C<2>>>": "(_4,(_2))",
+    "cute::Layout<cute::C<4ul>, cute::C<100000000000LL>>{}": "_4:_100000000000",
     "!fly.layout<(4, 8) : (1E0, 2E1)>": "(_4,_8):(_1@0,_2@1)",
     "(48,21):(1E1,48E1)": "(_48,_21):(_1@1,_48@1)",
     "(2,3):(1E0E1,-2E1)": "(_2,_3):(_1@1@0,_-2@1)",

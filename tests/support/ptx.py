@@ -1,4 +1,4 @@
-"""A block of threads that executes straight-line PTX, all threads at once, and counts what its accesses
+"""A block of threads that executes PTX whose branches go forward, all threads at once, and counts what its accesses
 of shared memory cost.
 
 Written from the PTX ISA manual for the few instructions that copies are compiled to; imports nothing from tla. Any
@@ -27,18 +27,18 @@ class Block:
         self.memory = [np.frombuffer(given.tobytes(), np.uint8).copy(), np.zeros(result_bytes, np.uint8)]
         self.shared = np.zeros(1 << 18, np.uint8)
         self.symbols, self.counts, self.wavefronts = {}, collections.Counter(), 0
-        self.active = np.full(threads, True)
+        self.active, self.away = np.full(threads, True), {}
 
     def run(self, ptx):
         self.symbols = dict.fromkeys(re.findall(r"^\.extern \.shared .*?(\w+)\[", ptx, re.M), 0)
         body = ptx[ptx.index(".entry") :]
         body = re.sub(
-            r"//[^\n]*|^\s*\.loc.*$|^\S+:\s*$",
+            r"//[^\n]*|^\s*\.loc.*$",
             "",
             body[body.index("{") + 1 : re.search(r"^}$", body, re.M).start()],
             flags=re.M,
         )
-        for statement in body.split(";"):
+        for statement in re.sub(r"^(\S+):\s*$", r"label \1;", body, flags=re.M).split(";"):
             text = " ".join(statement.split())
             if text.startswith(".shared"):
                 self.symbols[re.search(r"(\w+)\[", text)[1]] = 0
@@ -48,16 +48,23 @@ class Block:
 
     def step(self, text):
         guard, text = re.fullmatch(r"(?:@(!?%p\d+) )?(.*)", text).groups()
-        assert not re.match("bra|call", text), f"a branch: {text}"
+        assert not re.match("bra.uni|call", text), f"a branch of all: {text}"
         op, rest = text.split(" ", 1) if " " in text else (text, "")
         operands = re.findall(r"\{[^}]*\}|\[[^]]*\]|[^,\s]+", rest)
         self.counts[op] += 1
         name, *kind = op.split(".")
         if guard:
-            assert name == "st", f"a guard of what is no store: {text}"
-            self.active = self.get(guard.strip("!")).astype(bool) ^ guard.startswith("!")
+            assert name in ("st", "bra"), f"a guard of what is neither a store nor a branch: {text}"
+            self.active = self.active & (self.get(guard.strip("!")).astype(bool) ^ guard.startswith("!"))
         getattr(self, f"do_{name}")(kind, operands)
-        self.active = np.full(self.threads, True)
+        self.active = ~np.any([np.full(self.threads, False), *self.away.values()], 0)
+
+    def do_bra(self, kind, operands):
+        """Threads that branch do nothing until the label, which has to follow."""
+        self.away[operands[0]] = self.active
+
+    def do_label(self, kind, operands):
+        self.away.pop(operands[0], None)
 
     def get(self, text):
         text = text.strip()
@@ -69,7 +76,11 @@ class Block:
 
     def put(self, name, value, kind):
         bits = int(re.sub(r"\D", "", kind[-1]) or 64)
-        self.values[name] = np.asarray(value).astype(np.uint64) & np.uint64((1 << bits) - 1)
+        self.keep(name, np.asarray(value).astype(np.uint64) & np.uint64((1 << bits) - 1))
+
+    def keep(self, name, value):
+        """The values of a register in the threads that are here; others keep theirs."""
+        self.values[name] = np.where(self.active, value, self.values.get(name, np.zeros_like(value)))
 
     # memory
 
@@ -81,13 +92,13 @@ class Block:
         count = next((int(k[1:]) for k in kind if re.fullmatch(r"v\d", k)), 1)
         size = _WIDTH[re.sub(r"\D", "", kind[-1])]
         at = self._address(place)
-        assert (at % (count * size) == 0).all(), f"misaligned: {kind} {place}"
+        assert (at % (count * size) == 0)[self.active].all(), f"misaligned: {kind} {place}"
         if "shared" in kind:
             self.wavefronts += wavefronts(at, count * size, self.active)
             memory, at = self.shared, at & 0xFFFFFFFF
         else:
             memory, at = self.memory[at[0] >> 40], at & (1 << 40) - 1
-        return memory, at, size
+        return memory, np.where(self.active, at, 0), size
 
     def do_ld(self, kind, operands):
         if kind[0] == "param":
@@ -97,9 +108,8 @@ class Block:
         memory, at, size = self._access(kind, operands[1])
         for k, name in enumerate(operands[0].strip("{}").split(",")):
             raw = np.stack([memory[at + k * size + b] for b in range(size)], -1)
-            self.values[name.strip()] = (raw.astype(np.uint64) << (8 * np.arange(size, dtype=np.uint64))).sum(
-                -1, dtype=np.uint64
-            )
+            places = 8 * np.arange(size, dtype=np.uint64)
+            self.keep(name.strip(), (raw.astype(np.uint64) << places).sum(-1, dtype=np.uint64))
 
     def do_st(self, kind, operands):
         memory, at, size = self._access(kind, operands[0])
@@ -136,7 +146,7 @@ class Block:
     def do_mov(self, kind, operands):
         to, source = operands
         if kind == ["pred"]:
-            self.values[to] = self.get(source).astype(bool)
+            self.keep(to, self.get(source).astype(bool))
             return
         bits = int(re.sub(r"\D", "", kind[-1]))
         if to.startswith("{"):
@@ -187,14 +197,14 @@ class Block:
     def _logic(self, f, kind, operands):
         a, b = map(self.get, operands[1:])
         if kind[-1] == "pred":
-            self.values[operands[0]] = f(a.astype(bool), b.astype(bool))
+            self.keep(operands[0], f(a.astype(bool), b.astype(bool)))
         else:
             self.put(operands[0], f(a, b), kind)
 
     def do_not(self, kind, operands):
         a = self.get(operands[1])
         if kind[-1] == "pred":
-            self.values[operands[0]] = ~a.astype(bool)
+            self.keep(operands[0], ~a.astype(bool))
         else:
             self.put(operands[0], ~a, kind)
 
@@ -237,8 +247,9 @@ class Block:
         self.put(operands[0], sum((a >> np.uint64(k)) & np.uint64(1) for k in range(64)), ["b32"])
 
     def do_setp(self, kind, operands):
-        compare = {"eq": np.equal, "ne": np.not_equal}[kind[0]]
-        self.values[operands[0]] = compare(self.get(operands[1]), self.get(operands[2]))
+        compare = {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "gt": np.greater}[kind[0]]
+        assert kind[1][0] != "s" or kind[0] in ("eq", "ne"), kind
+        self.keep(operands[0], compare(self.get(operands[1]), self.get(operands[2])))
 
     def do_selp(self, kind, operands):
         a, b = map(self.get, operands[1:3])
@@ -256,12 +267,13 @@ class Block:
     # threads
 
     def do_bar(self, kind, operands):
-        pass  # all threads go step by step
+        assert self.active.all(), "a barrier of some threads"  # all go step by step
 
     def do_shfl(self, kind, operands):
         """idx, and bfly: the lane, or what it is xored with, within the segment that the clamp operand masks: the
         manual's pseudocode."""
         assert kind[:2] in (["sync", "idx"], ["sync", "bfly"]), kind
+        assert self.active.all(), "a shuffle of some threads"
         value, lane, clamp = map(self.get, operands[1:4])
         segment, limit = clamp >> np.uint64(8) & np.uint64(31), clamp & np.uint64(31)
         own = (self.lanes % WARP).astype(np.uint64)

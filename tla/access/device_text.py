@@ -24,6 +24,14 @@ from .steps import BYTE_BITS, WORD_BITS, Load, Matrices, Move, Shuffle, Spread, 
 
 #: The widths of values that a register of C has [bits]; narrower ones are carried as bytes.
 VALUE_BITS = (8, 16, 32, 64, 128)
+#: A function that exchanges two words where a condition holds.
+EXCHANGE = (
+    "const auto exchange = [](bool yes, unsigned& a, unsigned& b) {",
+    "  const unsigned c = yes ? b : a;",
+    "  b = yes ? a : b;",
+    "  a = c;",
+    "};",
+)
 
 
 class _Function(NamedTuple):
@@ -55,9 +63,7 @@ def device_function(
     """A device function of these steps, from the registers of a thread in `src` to those in `dst`."""
     require_name(dialect.name, name)
     function = _Function(dialect, src, dst, max(BYTE_BITS, width), alone)
-    if function.lanes > dialect.lanes:
-        fix = "use plan.hip(), or plan.gluon()" if function.lanes <= HIP.lanes else "use plan.steps"
-        raise RangeError(f"{dialect.name} of warps of {function.lanes} lanes", f"{dialect.lanes} at most", fix)
+    require_lanes(dialect, function.lanes, "plan.hip(), or plan.gluon()", "plan.steps")
     body = [*_body(function, steps)]
     memory = any(isinstance(step, Store) for step in steps)
     return function_text(name, memory, [*_helpers(function, body), *body])
@@ -76,6 +82,13 @@ def require_name(where: str, name: str) -> None:
         raise LeafTypeError(what, "a name of a function", "write letters, digits and underscores")
 
 
+def require_lanes(dialect: Dialect, lanes: int, other: str, last: str) -> None:
+    """RangeError for warps that a language has not, with another way: of 64 lanes, and of more."""
+    if lanes > dialect.lanes:
+        fix = f"use {other if lanes <= HIP.lanes else last}"
+        raise RangeError(f"{dialect.name} of warps of {lanes} lanes", f"{dialect.lanes} at most", fix)
+
+
 def _helpers(function: _Function, body: Sequence[str]) -> Iterator[str]:
     text = "\n".join(body)
     if re.search(r"\blane\b", text):
@@ -83,11 +96,7 @@ def _helpers(function: _Function, body: Sequence[str]) -> Iterator[str]:
     if re.search(r"\bthread\b", text):
         yield f"const unsigned thread = threadIdx.x & {function.lanes * function.src.get_in_dim_size('warp') - 1};"
     if "exchange(" in text:
-        yield "const auto exchange = [](bool yes, unsigned& a, unsigned& b) {"
-        yield "  const unsigned c = yes ? b : a;"
-        yield "  b = yes ? a : b;"
-        yield "  a = c;"
-        yield "};"
+        yield from EXCHANGE
 
 
 def _body(function: _Function, steps: Sequence[Step]) -> Iterator[str]:
@@ -118,9 +127,9 @@ def _shuffles(function: _Function, rounds: Sequence[Shuffle]) -> Iterator[str]:
     parts, name = function.parts, "lane" if rounds[0].warps == 1 else "thread"
     yield f"unsigned word[{parts << len(do.src.words)}] = {{}}, got[{parts * len(rounds)}];"
     for k in do.sent:
-        yield _packed([f"src[{r}]" for r in do.src.word(k)], f"word + {k * parts}" if k else "word", function.width)
+        yield packed([f"src[{r}]" for r in do.src.word(k)], f"word + {k * parts}" if k else "word", function.width)
     for u, mask in do.before:
-        yield from _exchanges([(a, a ^ u) for a in do.sent if a < a ^ u], "word", parts, parity_text(mask, name))
+        yield from exchanges([(a, a ^ u) for a in do.sent if a < a ^ u], "word", parts, parity_text(mask, name))
     source = linear_text(do.source, name)
     if any(step.crosses and not _moved(function, step) for step in rounds) and source != "lane":
         yield f"const unsigned from = {source};"
@@ -132,11 +141,11 @@ def _shuffles(function: _Function, rounds: Sequence[Shuffle]) -> Iterator[str]:
     number = {word: k for k, (word, _) in enumerate(do.kept)}
     for u, mask in do.after:
         both = [(number[a], number[a ^ u]) for a in number if a < a ^ u]
-        yield from _exchanges(both, "got", parts, parity_text(mask, name))
+        yield from exchanges(both, "got", parts, parity_text(mask, name))
     for k, (word, _) in enumerate(do.kept):
         kept = [f"dst[{r}]" if r < function.dst.get_in_dim_size("register") else "" for r in do.dst.word(word)]
         if any(kept):
-            yield _unpacked(kept, f"got + {k * parts}" if k else "got", function.width)
+            yield unpacked(kept, f"got + {k * parts}" if k else "got", function.width)
 
 
 def _round(function: _Function, k: int, word: int, step: Shuffle, source: str) -> Iterator[str]:
@@ -154,7 +163,7 @@ def _moved(function: _Function, step: Shuffle, value: str = "") -> str:
     return function.dialect.move(step.move, value) if function.dialect.move and step.move else ""
 
 
-def _exchanges(numbers: Iterable[tuple[int, int]], name: str, parts: int, condition: str) -> Iterator[str]:
+def exchanges(numbers: Iterable[tuple[int, int]], name: str, parts: int, condition: str) -> Iterator[str]:
     """Words exchanged where a condition holds."""
     both = [(a * parts + p, b * parts + p) for a, b in numbers for p in range(parts)]
     yield " ".join(f"exchange({condition}, {name}[{a}], {name}[{b}]);" for a, b in both)
@@ -175,7 +184,7 @@ def _rotated(function: _Function, k: int, slot: int, by_lane: bool) -> Iterator[
         yield f"got[{k}] = {function.dialect.permute.format(f'got[{k}]', selector)};"
 
 
-def _packed(values: Sequence[str], to: str, width: int) -> str:
+def packed(values: Sequence[str], to: str, width: int) -> str:
     """Values copied to words."""
     size = len(values) * width // 8
     if len(values) == 1:
@@ -183,7 +192,7 @@ def _packed(values: Sequence[str], to: str, width: int) -> str:
     return f"{{ const T part[] = {{{', '.join(values)}}}; memcpy({to}, part, {size}); }}"
 
 
-def _unpacked(registers: Sequence[str], source: str, width: int) -> str:
+def unpacked(registers: Sequence[str], source: str, width: int) -> str:
     """Values copied from words to registers, those without a name dropped."""
     size = len(registers) * width // 8
     if len(registers) == 1:
@@ -285,7 +294,7 @@ def _mover(function: _Function, name: str, columns: Sequence[int], size: int) ->
     words = -(-width // WORD_BITS)
     turns: list[str] = []
     for u, mask in outer_products([c // together for c in columns]):
-        turns += _exchanges(pairs(size // together, u), "v", function.parts, parity_text(mask, "thread"))
+        turns += exchanges(pairs(size // together, u), "v", function.parts, parity_text(mask, "thread"))
     rotated = [c % together for c in columns]
     if any(rotated):
         yield f"const unsigned {name}_bytes = {_selector(function, rotated, 'thread')};"

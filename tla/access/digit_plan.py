@@ -14,6 +14,7 @@ from ..linear.arguments import checked
 from .device_text import function_text, loaded, require_name, stored
 from .dialects import CUDA, HIP, Dialect
 from .exchanged import through_shared, with_exchanges
+from .inside_warps import Inside
 from .machines import Machine
 from .plan import ConversionPlan, require_shape
 from .slices import Registers, Slices, ways
@@ -37,6 +38,7 @@ class RadixPlan:
                    slice, without a part
     rows           where it goes through shared memory whole: both sides of it
     exchanged      where lanes exchange slices beside that: "src" before values are stored, "dst" after they are loaded
+    inside         where what stays in its warp is shuffled, and the rest goes through memory: both
     src, dst       the layouts
 
     >>> from tla.access import convert
@@ -62,6 +64,7 @@ class RadixPlan:
     src: RadixLayout = field(repr=False)
     dst: RadixLayout = field(repr=False)
     exchanged: str = ""
+    inside: Inside | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         """The plan in words: its way, why, and what it costs."""
@@ -88,6 +91,8 @@ class RadixPlan:
 
         given = np.asarray(values)
         require_shape(given.shape, _sizes(self.src), _axes(self.src))
+        if self.inside:
+            return self.inside.run(given.reshape(-1, given.shape[-1])).reshape(_sizes(self.dst))
         if self.exchanged == "src":
             given = self._by_slices(given, given.shape)
         if self.rows is None:
@@ -152,11 +157,13 @@ class RadixPlan:
 
     def _text(self, dialect: Dialect, name: str) -> str:
         require_name(dialect.name, name)
-        if self.rows is None and self.part is None:
+        if self.slices and self.part is None:
             ((held, _),) = self.slices
             return function_text(name, False, [f"dst[{k}] = src[{r}];" for k, r in enumerate(held)])
         functions, lines = [], []
-        if self.rows is not None:
+        if self.inside:
+            lines = [*self.inside.text(dialect, max(BYTE_BITS, self.element_bits))]
+        elif self.rows is not None:
             lines = [*_rows_text(dialect, self.rows, max(BYTE_BITS, self.element_bits))]
         if self.part is not None:
             slice_name = f"{name}_slice"
@@ -227,7 +234,21 @@ def convert_digits(
     if through == "shuffle":
         what = "convert through shuffles: odd digits change their owners"
         raise RangeError(what, "slices that are alike", "leave `through` out")
-    return _through_memory((src, dst), (first, second), element_bits, machine, through, scratch_bytes)
+    plan = _through_memory((src, dst), (first, second), element_bits, machine, through, scratch_bytes)
+    inside = None if through else Inside.of(first, second, max(BYTE_BITS, element_bits), machine)
+    return _inside_warps(inside, plan, scratch_bytes) if inside and inside.cycles < plan.cycles else plan
+
+
+def _inside_warps(inside: Inside, other: RadixPlan, scratch_bytes: int | None) -> RadixPlan:
+    """The plan by shuffles of what stays in its warp; another one where it takes more memory than there is."""
+    rows, width = inside.rows, max(BYTE_BITS, other.element_bits)
+    size = rows.elements * width // 8
+    if scratch_bytes is not None and size > scratch_bytes:
+        return other
+    counts = (inside.shuffles, size, rows.wavefronts, rows.instructions + inside.shuffles, inside.cycles)
+    why = "odd digits change their owners; what stays in its warp is shuffled"
+    sides = (other.src, other.dst)
+    return RadixPlan("shared memory", *counts, why, other.element_bits, (), None, None, *sides, inside=inside)
 
 
 def _through_memory(

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     Integers = npt.NDArray[Any]  # of int64: of a known type numpy 2.5 types fewer methods
     import numpy as np
 
+    #: Of the source and the destination, whether each [thread, value] goes through memory.
+    Leaves = Sequence[npt.NDArray[np.bool_]]
+
 #: Digits of threads or values: the extent, and what one more moves in each dimension.
 Steps = list[tuple[int, tuple[int, ...]]]
 #: The digits of a dimension: (place, extent, stride), of which coordinate // place % extent * stride is a part
@@ -64,7 +67,7 @@ class Lines(NamedTuple):
 
     def text(self) -> Iterator[str]:
         """The function `place` of coordinates."""
-        parts = [_part_text(f"x{k}", *part, part is of[-1]) for k, of in enumerate(self.digits) for part in of]
+        parts = [part_text(f"x{k}", *part, part is of[-1]) for k, of in enumerate(self.digits) for part in of]
         number = " + ".join(parts) or "0u"
         turns = [_times(f"at / {lines * self.line}u", factor * self.unit) for lines, factor in self.terms]
         yield f"const auto place = []({', '.join(f'unsigned x{k}' for k in range(len(self.digits)))}) {{"
@@ -75,7 +78,12 @@ class Lines(NamedTuple):
         yield "};"
 
 
-def _part_text(name: str, place: int, extent: int, stride: int, last: bool) -> str:
+def place_text(name: str, value: Sequence[int]) -> str:
+    """The coordinates of a thread's value, of those that thread 0's has, as text."""
+    return ", ".join(f"{name}_x{k} + {x}u" if x else f"{name}_x{k}" for k, x in enumerate(value))
+
+
+def part_text(name: str, place: int, extent: int, stride: int, last: bool) -> str:
     divided = name if place == 1 else f"{name} / {place}u"
     return _times(divided if last else f"{divided} % {extent}u", stride)
 
@@ -116,16 +124,24 @@ class LinesSide(NamedTuple):
     def accesses(self, name: str) -> Iterator[tuple[str, Vector]]:
         """The place of each access, as text, and its values."""
         for of in self.vectors:
-            parts = [f"{name}_x{k} + {x}u" if x else f"{name}_x{k}" for k, x in enumerate(self.values[of[0][0]])]
-            yield f"place({', '.join(parts)})", Vector(0, of)
+            yield f"place({place_text(name, self.values[of[0][0]])})", Vector(0, of)
 
     def offsets(self) -> list[list[int]]:
         starts = zip(*map(values_of, self.thread))
         return [[self.memory.place(map(sum, zip(start, v))) for v in self.values] for start in starts]
 
 
-def through_lines(src: RadixLayout, dst: RadixLayout, width: int, machine: Machine) -> Iterator[Rows]:
-    """The cheapest memory in the order of one side, for (thread, value) layouts; None if neither is its digits."""
+def through_lines(
+    src: RadixLayout,
+    dst: RadixLayout,
+    width: int,
+    machine: Machine,
+    leaves: Leaves | None = None,
+) -> Iterator[Rows]:
+    """The cheapest memory in the order of one side, for (thread, value) layouts; none if neither is its digits.
+
+    leaves   of both sides whether each [thread, value] goes through it; None where all do
+    """
     sides = [Held.of(x) for x in (src, dst)]
     sizes = [*src.out_sizes.values()]
     best: _Found | None = None
@@ -136,7 +152,7 @@ def through_lines(src: RadixLayout, dst: RadixLayout, width: int, machine: Machi
             *_orders(first, second, sizes, width, machine),
             *_orders_by_rows(sides, first, sizes, width, machine),
         )
-        for way in _Found.all_of(memory, sides, vector, width, machine)
+        for way in _Found.all_of(memory, sides, vector, width, machine, leaves)
     ]
     for way in sorted(ways, key=lambda x: (x.least, *x.rank)):
         best = _searched(way, best) or best
@@ -188,7 +204,7 @@ def _orders(
     for size in sorted({*rows[0].widths} & {*rows[1].widths}, reverse=True):
         vector = size // width
         if vector and size % width == 0 and words and (cut := _cut(mine, vector)) is not None:
-            digits = _digits([*mine[:cut], *first.thread, *mine[cut:]], sizes)
+            digits = digits_of([*mine[:cut], *first.thread, *mine[cut:]], sizes)
             if digits is not None:
                 yield vector, Lines(digits, words * WORD_BITS // width, max(vector, WORD_BITS // width))
 
@@ -209,7 +225,7 @@ def _orders_by_rows(
         for word in itertools.permutations(registers, bits.log2(low)):
             row = [*word, *lanes[2:]]
             rest = [*_primes(first.value), *_primes(first.thread)]
-            digits = _digits([*row, *(digit for digit in rest if digit not in row)], sizes)
+            digits = digits_of([*row, *(digit for digit in rest if digit not in row)], sizes)
             if digits is not None:
                 yield vector, Lines(digits, machine.read.banks * WORD_BITS // width, vector)
 
@@ -246,18 +262,18 @@ def _cut(steps: Steps, vector: int) -> int | None:
     return sizes.index(vector) if vector in sizes else None
 
 
-def _digits(order: Steps, sizes: Sequence[int]) -> tuple[Parts, ...] | None:
+def digits_of(order: Steps, sizes: Sequence[int], free: int = 0) -> tuple[Parts, ...] | None:
     """The parts that each coordinate adds to an element's number in this order; None where the steps are not the digits
-    of the tile."""
+    of the tile. So many of the first digits add nothing."""
     found: list[list[tuple[int, int, int]]] = [[] for _ in sizes]
     stride = 1
-    for n, step in order:
+    for k, (n, step) in enumerate(order):
         moved = [d for d, x in enumerate(step) if x]
         if len(moved) > 1:
             return None
         if moved:  # what moves nothing holds the same elements
-            found[moved[0]].append((step[moved[0]], n, stride))
-            stride *= n
+            found[moved[0]].append((step[moved[0]], n, stride if k >= free else 0))
+            stride *= n if k >= free else 1
     for of, size in zip(found, sizes):
         of.sort()
         ends = [*itertools.accumulate((n for _, n, _ in of), lambda a, b: a * b, initial=1)]
@@ -303,10 +319,16 @@ class _Found(NamedTuple):
     cost: tuple[int, int]
 
     @staticmethod
-    def all_of(memory: Lines, sides: Sequence[Held], vector: int, width: int, machine: Machine) -> Iterator[_Found]:
-        """The memory with vectors, and with the matrix instructions that either side may have."""
-        asked = zip(sides, (machine.write, machine.read), (machine.stmatrix, machine.ldmatrix))
-        choices = [[*_ways(held, memory, vector, width, row, matrices)] for held, row, matrices in asked]
+    def all_of(
+        memory: Lines, sides: Sequence[Held], vector: int, width: int, machine: Machine, leaves: Leaves | None
+    ) -> Iterator[_Found]:
+        """The memory with vectors, and with the matrix instructions that either side may have where all goes by it."""
+        rows = machine.write, machine.read
+        if leaves:
+            choices = [[*_some(*of, memory, vector, width)] for of in zip(sides, rows, leaves, (False, True))]
+        else:
+            asked = zip(sides, rows, (machine.stmatrix, machine.ldmatrix))
+            choices = [[*_ways(held, memory, vector, width, row, matrices)] for held, row, matrices in asked]
         for chosen in itertools.product(*choices):
             yield _Found(memory, chosen, memory.unit * width // WORD_BITS, (0, 0)).costed(memory)
 
@@ -382,6 +404,19 @@ def _ways(held: Held, memory: Lines, vector: int, width: int, row: Memory, matri
             yield _Accesses(moves.vectors, _in_lines(moves.words(width), row.phases[ROW_BITS][0], words), moves.form)
 
 
+def _some(
+    held: Held, row: Memory, leaves: npt.NDArray[np.bool_], whole: bool, memory: Lines, vector: int, width: int
+) -> Iterator[_Accesses]:
+    """Vectors of each thread's own, by the threads of which a value leaves: of loads, none or all of a vector's."""
+    numbers = [[memory.number(at) for at in of] for of in held.coordinates]
+    moved = [(of, leaves[:, [*itertools.chain(*of)]]) for of in _vectors(numbers, vector, width, row)]
+    moved = [(of, leave) for of, leave in moved if leave.any()]
+    if not whole or all((leave.any(1) == leave.all(1)).all() for _, leave in moved):
+        vectors = [of for of, _ in moved]
+        asked = _asked(numbers, vectors, width, row, [[any(some) for some in leave.tolist()] for _, leave in moved])
+        yield _Accesses(vectors, _in_lines(*asked, memory.line * width // WORD_BITS))
+
+
 def _places(steps: Steps) -> list[tuple[int, int]] | None:
     """The prime extents and the places of the digits of a number; None where one of them moves nothing."""
     digits = prime_digits(steps)
@@ -409,17 +444,32 @@ def _alike(numbers: Sequence[Sequence[int]], vector: int) -> list[list[list[int]
 
 
 def _asked(
-    numbers: Sequence[Sequence[int]], vectors: list[list[list[int]]], width: int, row: Memory
+    numbers: Sequence[Sequence[int]],
+    vectors: list[list[list[int]]],
+    width: int,
+    row: Memory,
+    active: Sequence[Sequence[bool]] | None = None,
 ) -> tuple[Integers, int]:
-    """The words of each access by the lanes that go together, -1 for none; and the number of banks."""
+    """The words of each access by the lanes that go together, -1 for none; and the number of banks.
+
+    active   of each access the threads that do it; None for all
+    """
     import numpy as np
 
     size = len(vectors[0]) * width
     banks, groups = row.groups(size, len(numbers))
     parts = range(max(1, size // WORD_BITS))
-    both = itertools.product(vectors, groups)
+    both = itertools.product(enumerate(vectors), groups)
     asked = [
-        sorted({numbers[t][of[0][0]] * width // WORD_BITS + k for t in group for k in parts}) for of, group in both
+        sorted(
+            {
+                numbers[t][of[0][0]] * width // WORD_BITS + k
+                for t in group
+                for k in parts
+                if active is None or active[n][t]
+            }
+        )
+        for (n, of), group in both
     ]
     table = np.full((len(asked), max(map(len, asked))), -1)
     for k, of in enumerate(asked):

@@ -461,7 +461,7 @@ class RadixLayout(Value, Displayed):
             raise InjectivityError(what, "no two with one output", "use right_inverse()")
         if has < wants:
             raise RangeError(f"invert of {self}: {has} inputs, {wants} outputs", "as many", "use left_inverse()")
-        return self.right_inverse()  # of as many inputs as outputs, and each output is reached
+        return self._right_inverse("invert")  # of as many inputs as outputs, and each output is reached
 
     def right_inverse(self) -> RadixLayout:
         """R with self(R(y)) == y for every output y.
@@ -472,10 +472,13 @@ class RadixLayout(Value, Displayed):
         >>> print(doubled.right_inverse())
         o=4:(1,0) -> lane=4, warp=2
         """
+        return self._right_inverse("right_inverse")
+
+    def _right_inverse(self, where: str) -> RadixLayout:
         for found in self._groupings():
             if (steps := back_steps(found.digits, found.radices)) is not None:
                 return found._back(steps)
-        raise self._no_way("right_inverse", "a layout that reaches every output, whose digits begin where others end")
+        raise self._no_way(where, "a layout that reaches every output, whose digits begin where others end")
 
     def left_inverse(self) -> RadixLayout:
         """L with L(self(x)) == x for every input x.
@@ -490,7 +493,7 @@ class RadixLayout(Value, Displayed):
             if (steps := left_steps(found.digits, found.radices)) is not None:
                 return found._back(steps)
         if math.prod(self.in_sizes.values()) == math.prod(self.radices):
-            return self.right_inverse()
+            return self._right_inverse("left_inverse")
         expected = "a layout of which no two inputs share an output, whose digits begin where others end"
         raise self._no_way("left_inverse", expected)
 

@@ -4,7 +4,7 @@
             | "ComposeLayout" "(" integer "," integer "," integer "," text [ "," "swizzle_inner" "=" ( "True" | "False" ) ] ")"
     shards  = "S" box { "+" ( "R" box | step | "(" step { "+" step } ")" ) }
     box     = "[" row [ ":" row ] "]"                  without steps: compact, the last mode fastest
-    row     = step { "," step } | "(" step { "," step } [ "," ] ")"
+    row     = step { "," step } | "(" step { "," step } [ "," ] ")" | "(" ")"
     step    = integer [ "@" [ "Axis." ] name ]         a step without a name is of memory, m
 
 "T." may stand before TileLayout, ComposeLayout, S and R.
@@ -92,7 +92,7 @@ class AxeReader(PeerReader):
         if len(boxes) > 2:
             self.fail("several replicas", "one R[...]", "write them as one, R[(2,4):(1@a,2@a)]")
         named = {*names} - {"m"}
-        sides = (zip(*box) for box in boxes)
+        sides = ([[pair[k] for pair in box] for k in (0, 1)] for box in boxes)
         made = [Layout(*(tuple(self.along(x, names, bool(named)) for x in side) for side in two)) for two in sides]
         layout = made[0] if len(made) == 1 else Layout(tuple(x.shape for x in made), tuple(x.stride for x in made))
         if not starts:
@@ -123,7 +123,7 @@ class AxeReader(PeerReader):
 
     def extents_and_steps(self, names: dict[str, int]) -> list[tuple[Step, Step]]:
         at, extents = self.at, self.row(lambda: (self.integer("an extent", 0), ""))
-        if not extents:
+        if not extents and self.token != ":":
             self.fail("no extents", "one at least", at=at)
         if not self.take(":"):
             names.setdefault("m", len(names))

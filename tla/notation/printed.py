@@ -442,8 +442,8 @@ def _identity(tree: object, path: tuple[int, ...]) -> tuple[Any, Any]:
 class _TypeReader(Reader):
     """A reader of a type of C++: a tree of leaves, a layout, or the list of parts of a composed layout."""
 
-    blank = r"(?a)(?:\s|\b(?:const|class|struct|typename)\b|[&*]|\{\}|\(\))*"
-    tokens = r"(?a)-?[0-9]+(?=[uUlL]*\W)|(?!(?:const|class|struct|typename)\b)[A-Za-z_][\w:]*|[<>,]"
+    blank = r"(?a)(?:\s|\b(?:const|class|struct|typename)\b|(?<=[0-9])[uUlL]{1,3}\b|[&*]|\{\}|\(\))*"
+    tokens = r"(?a)-?[0-9]+(?=[uUlL]*\W)|(?!(?:const|class|struct|typename)\b)(?<![0-9])[A-Za-z_][\w:]*|[<>,]"
     noun = "a type"
     example = "paste it as printed: cute::Layout<cute::tuple<cute::C<4>>, cute::tuple<cute::C<1>>>"
     outer: PrintedReader

@@ -4,8 +4,8 @@
     conditions = condition { "and" condition }
     condition  = sum compare sum { compare sum } | "exists" names ":" conditions | "exists" "(" names ":" conditions ")"
     names  = name [ "=" sum ] { "," name [ "=" sum ] }
-    sum    = [ "-" ] product { ( "+" | "-" ) product }
-    product = ( integer [ atom ] | atom ) { "*" ( integer | atom ) }, with one name at most
+    sum    = product { ( "+" | "-" ) product }
+    product = { "-" } ( integer [ atom ] | atom ) { "*" ( integer | atom ) }, with one name at most
     atom   = ( name | "(" sum ")" | "floor" "(" sum [ "/" integer ] ")" ) [ "mod" integer ]
 
 Both quotients and remainders round down, as in isl. A name in the value that is no coordinate, and those of exists,
@@ -58,16 +58,18 @@ class _IslReader(Reader):
             )
         self.expect("{")
         self.of_tuple()
-        names = self.listed("[]", self.name, "names", empty=False)
+        names = self.listed("[]", self.name, "names")
+        if not names:
+            self.fail("a map of no coordinates", "one at least", "write { [i] -> [0] : 0 <= i < 1 }", 0)
         if len({*names}) < len(names):
             self.fail("a name that is given twice", "a name for each coordinate")
         self.relation = Relation(tuple(names), lambda what, expected, fix: self.fail(what, expected, fix, 0))
         self.expect("->", "and the value")
         self.of_tuple()
         self.new_names = True
-        values = self.listed("[]", self.sum, "one value", empty=False)
+        values = self.listed("[]", self.sum, "one value")
         self.new_names = False
-        if len(values) > 1:
+        if len(values) != 1:
             self.fail(f"a map to {len(values)} numbers", "one number, an offset", "give the map of each by itself")
         self.expect(":", "and the ranges of the coordinates")
         self.conditions()
@@ -110,6 +112,8 @@ class _IslReader(Reader):
 
     def comparison(self) -> None:
         """One comparison or more, side by side."""
+        if self.token == "false":
+            self.fail("a map without coordinates: false", "a box of coordinates", "write the map of a box", 0)
         left = self.sum()
         if self.token not in _COMPARED:
             self.unexpected("a comparison, such as 0 <= i < 4")
@@ -133,7 +137,7 @@ class _IslReader(Reader):
     # ------------------------------------------------------------------------------------------------ sums
 
     def sum(self) -> Form:
-        out = added({}, self.product(), -1) if self.take("-") else self.product()
+        out = self.product()
         many = False
         while self.token in ("+", "-"):
             sign = 1 if self.next() == "+" else -1
@@ -142,6 +146,9 @@ class _IslReader(Reader):
         return out
 
     def product(self) -> Form:
+        sign = 1
+        while self.take("-"):
+            sign = -sign
         if not self.token[:1].isdecimal():
             out = self.atom()
         else:
@@ -150,7 +157,7 @@ class _IslReader(Reader):
                 out = self.times(out, self.atom())
         while self.take("*"):
             out = self.times(out, self.number() if self.token[:1].isdecimal() else self.atom())
-        return out
+        return added({}, out, sign)
 
     def number(self) -> Form:
         n = self.integer("a number")

@@ -128,7 +128,10 @@ class Relation:
                 highs[inside[0]].append(form.get("", 0) // -c)
         for name in self.names:
             low, high = max(lows[name], default=None), min(highs[name], default=None)
-            if low != 0 or high is None or high < 0:
+            if low is not None and high is not None and high < low:
+                what = f"{name} from {low} to {high}, an empty range: a layout of no elements"
+                self.fail(what, "an extent of 1 at least", f'write 0 <= {name} < 1, or parse("_0:_1")')
+            if low != 0 or high is None:
                 ends = [end if n is None else str(n) for n, end in ((low, "no beginning"), (high, "no end"))]
                 self.fail(
                     f"{name} from {ends[0]} to {ends[1]}",

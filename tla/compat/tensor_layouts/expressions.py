@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from ...core.composed import ComposedLayout as ExactComposed
 from ...core.each_leaf import static
-from ...core.errors import DivisibilityError, LeafTypeError, TlaError
+from ...core.errors import DivisibilityError, LeafTypeError, RankError, TlaError
 from ...core.layout import Layout as Exact
 from ...core.swizzle import Swizzle as ExactSwizzle
 from .. import pycute
@@ -106,7 +106,8 @@ class Layout(_Domain, pycute.Layout):
             if not isinstance(crd, (int, tuple)):
                 what = f"a coordinate of {type(crd).__name__}"
                 raise LeafTypeError(what, "int or tuple of ints", "write a tuple") from error
-            raise LayoutError(f"the layout {self} of another rank: {error.reason.what}", *error.reason[1:]) from error
+            other = " of another rank" if isinstance(error, RankError) else ""
+            raise LayoutError(f"the layout {self}{other}: {error.reason.what}", *error.reason[1:]) from error
 
     def squeeze(self) -> Layout:
         """The layout without its extents of 1.

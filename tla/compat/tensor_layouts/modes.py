@@ -289,7 +289,12 @@ def idx2crd(coord: Coordinate, shape: IntTree) -> Coordinate:
     >>> idx2crd(16, (3, (2, 3))), idx2crd((1, 5), (3, (2, 3)))
     ((1, (1, 2)), (1, (1, 2)))
     """
-    return _coordinate(coord, shape_of(shape))
+    extents = shape_of(shape)
+    try:
+        return _coordinate(coord, extents)
+    except ZeroDivisionError as error:
+        what = f"the index {coord} in the shape {extents}"
+        raise LayoutError(what, "extents of 1 or more", "give one coordinate per mode") from error
 
 
 def _coordinate(coord: Coordinate, shape: IntTree) -> Coordinate:
