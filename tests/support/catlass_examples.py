@@ -260,7 +260,8 @@ int main(int argc, char** argv)
 
 
 #: What vector cores do before and after a product: rows copied into blocks (example 06), into rows farther apart, and
-#: slices of k added (example 09). Their arguments are rows and columns, or elements and slices.
+#: slices of k added (example 09); rows of 24 by 64 scaled each by its own number, as the per-token dequantisation of
+#: example 10 does, and their sums. Their arguments are rows and columns, or elements and slices.
 VECTOR = """
 #define half half_of_stubs
 #include "kernel_operator.h"
@@ -271,7 +272,26 @@ struct half { uint16_t _; half() = default; half(int n) : _(n) {} };
 #include "catlass/layout/layout.hpp"
 #include "catlass/gemm/kernel/padding_matmul.hpp"
 #include "catlass/gemm/kernel/splitk_matmul.hpp"
+#include "catlass/gemm/gemm_type.hpp"
+#include "catlass/epilogue/tile/tile_broadcast_one_blk.hpp"
+#include "catlass/epilogue/tile/tile_broadcast_mul.hpp"
 using namespace Catlass;
+void scaled(AscendC::GlobalTensor<float> sums, AscendC::GlobalTensor<float> a, AscendC::GlobalTensor<float> scales)
+{
+    using Shape = MatrixShape<24, 64>; using Type = Gemm::GemmType<float, layout::RowMajor>;
+    auto ub = [](uint32_t at) { AscendC::LocalTensor<float> t; t.address_.position = 9; t.address_.address = at; return t; };
+    auto x = ub(0), each = ub(24 * 64 * 4), block = ub(24 * 64 * 4 + 128), sum = ub(24 * 64 * 4 + 1024);
+    AscendC::DataCopy(x, a, 24 * 64);
+    AscendC::DataCopy(each, scales, 24);
+    AscendC::SetFlag<AscendC::HardEvent::MTE2_V>(0); AscendC::WaitFlag<AscendC::HardEvent::MTE2_V>(0);
+    Epilogue::Tile::TileBroadcastOneBlk<Arch::AtlasA2, Type, 24>()(block, each);
+    AscendC::PipeBarrier<PIPE_V>();
+    Epilogue::Tile::TileOneBlkColumnBroadcastMul<Arch::AtlasA2, Type, Shape>()(x, x, block);
+    AscendC::PipeBarrier<PIPE_V>();
+    AscendC::WholeReduceSum<float>(sum, x, 64, 24, 1, 1, 8);
+    AscendC::SetFlag<AscendC::HardEvent::V_MTE3>(0); AscendC::WaitFlag<AscendC::HardEvent::V_MTE3>(0);
+    AscendC::DataCopy(sums, sum, 24);
+}
 int main(int argc, char** argv)
 {
     uint32_t rows = atoi(argv[2]), columns = atoi(argv[3]);
@@ -287,6 +307,10 @@ int main(int argc, char** argv)
     } else if (argv[1] == std::string("PaddingMatrixND")) {
         using Padding = Gemm::Kernel::PaddingMatrixND<ArchTag, half, Row, 1024>;
         Row in(rows, columns); Padding padding(resource); padding(b, a, Padding::GetWorkspaceLayout(in, 256), in);
+    } else if (argv[1] == std::string("RowsScaled")) {
+        AscendC::GlobalTensor<float> x; x.SetGlobalBuffer(reinterpret_cast<float*>(1ull << 40));
+        AscendC::GlobalTensor<float> sums; sums.SetGlobalBuffer(reinterpret_cast<float*>(2ull << 40));
+        scaled(sums, x, w);
     } else {
         Gemm::Kernel::SplitkReduceAdd<ArchTag, float, half, 1, 1024> add(resource); add(b, w, rows, columns);
     }
