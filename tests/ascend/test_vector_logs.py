@@ -8,7 +8,7 @@ import pytest
 from catlass_logs import LOGS
 
 from tla import Layout, MakeLayout
-from tla.ascend import Computed, Copied, Product, RowMajor, check, float32, half, int32, zN
+from tla.ascend import Computed, Copied, PaddingRowMajor, Product, RowMajor, check, float32, half, int32, zN
 from tla.core.errors import LeafTypeError, RangeError, TlaError
 
 from night import amount
@@ -18,6 +18,13 @@ A, B, W = 1 << 40, 2 << 40, 3 << 40
 KERNELS = {
     "PaddingMatrixNZ 21x70": (
         {"A": (A, half, MakeLayout[half, RowMajor](21, 70)), "B": (B, half, MakeLayout[half, zN](21, 70))},
+        [Copied("B", "A")],
+    ),
+    "PaddingMatrixBlockND 21x70": (
+        {
+            "A": (A, half, MakeLayout[half, RowMajor](21, 70)),
+            "B": (B, half, MakeLayout[half, PaddingRowMajor](21, 70, 16, 32)),
+        },
         [Copied("B", "A")],
     ),
     "PaddingMatrixND 5x300": (

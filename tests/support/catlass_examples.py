@@ -259,8 +259,8 @@ int main(int argc, char** argv)
 """
 
 
-#: What vector cores do before and after a product: rows copied into blocks (example 06), into rows farther apart, and
-#: slices of k added (example 09); rows of 24 by 64 scaled each by its own number, as the per-token dequantisation of
+#: What vector cores do before and after a product: rows copied into fractals (example 06), into rows farther apart,
+#: into blocks of 16 by 32; slices of k added (example 09); rows of 24 by 64 scaled each by its own number, as the per-token dequantisation of
 #: example 10 does, and their sums. Their arguments are rows and columns, or elements and slices.
 VECTOR = """
 #define half half_of_stubs
@@ -307,6 +307,9 @@ int main(int argc, char** argv)
     } else if (argv[1] == std::string("PaddingMatrixND")) {
         using Padding = Gemm::Kernel::PaddingMatrixND<ArchTag, half, Row, 1024>;
         Row in(rows, columns); Padding padding(resource); padding(b, a, Padding::GetWorkspaceLayout(in, 256), in);
+    } else if (argv[1] == std::string("PaddingMatrixBlockND")) {
+        using Padding = Gemm::Kernel::PaddingMatrixBlockND<ArchTag, half, Row, layout::PaddingRowMajor, 1024>;
+        Row in(rows, columns); Padding padding(resource); padding(b, a, Padding::GetWorkspaceLayout(in, 16, 32), in);
     } else if (argv[1] == std::string("RowsScaled")) {
         AscendC::GlobalTensor<float> x; x.SetGlobalBuffer(reinterpret_cast<float*>(1ull << 40));
         AscendC::GlobalTensor<float> sums; sums.SetGlobalBuffer(reinterpret_cast<float*>(2ull << 40));

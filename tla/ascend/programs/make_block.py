@@ -20,7 +20,7 @@ from ..element import as_element
 from ..recognize import recognize
 from ..schedules import BlockSwizzle, GemmIdentityBlockSwizzle
 from ..schedules.schedule import positive, sizes_of
-from ..tags import RowMajor, Tag, zN
+from ..tags import GIVEN, RowMajor, Tag, zN
 from .any_matmul import AnyMatmulBlock
 from .any_sizes import NAMES
 from .block import L1_TAGS, Operand, Plan, Tiling
@@ -79,7 +79,8 @@ def block(
                    "SPLIT_N" half of the rows, or of the columns, to each of two; "NO_SPLIT" all to one. stages={"UB": 2} of
                    them; None: C goes straight to global memory
     padding        {"A": "PADDING_NZ", "B": "PADDING_ND"}: what vector cores lay out anew before, in a workspace that the
-                   kernel is given: PADDING_ND in rows of whole 512 bytes, PADDING_NZ in blocks (on AtlasA2 and AtlasA3)
+                   kernel is given: PADDING_ND in rows of whole 512 bytes, PADDING_NZ in fractals (on AtlasA2 and AtlasA3),
+                   PADDING_BLOCK_ND in blocks of rows, each a tile of L1
     Returns        MatmulBlock; of sizes that are names AnyMatmulBlock, whose matrices have tags, and no slices of k
     Raises         LeafTypeError for types and tags that no instruction has; RangeError for tiles that do not fit, or
                    lie at no whole unit; Unproven for a transfer that is not proved to be right
@@ -105,7 +106,7 @@ def block(
     )
     _require_tiles(tiles, inner, max(16, int(left.element.C0), int(right.element.C0)))
     _require_ways({"scales": scales, "sparse": sparse, "split": split is not None, "padding": bool(padding)}, open_)
-    matrices, left, right = _padded(padding, left, right, options)
+    matrices, left, right = _padded(padding, left, right, tiles, options)
     if sparse:
         require_sparse((left.element, right.element), arch, k, bias)
         require_sparse_tiles(right.tag, (tiles[2], inner[2]))
@@ -137,7 +138,9 @@ def block(
     return MatmulBlock(sizes, plan, schedule, paddings_of(arch, matrices, schedule.cores) if matrices else None)
 
 
-def _padded(given: Any, a: Operand, b: Operand, options: Mapping[str, Any]) -> tuple[list[Padded], Operand, Operand]:
+def _padded(
+    given: Any, a: Operand, b: Operand, tiles: tuple[int, int, int], options: Mapping[str, Any]
+) -> tuple[list[Padded], Operand, Operand]:
     """The matrices that are laid out anew, and A and B as they are read then."""
     if given is None:
         return [], a, b
@@ -146,8 +149,9 @@ def _padded(given: Any, a: Operand, b: Operand, options: Mapping[str, Any]) -> t
     for name in ("scales", "sparse", "split"):
         if given and options[name]:
             raise LeafTypeError(f"padding= of a block with {name}=", f"one without {name}=", "leave out padding=")
-    matrices = {"A": a, "B": b}
-    made = [padded(name, x, given[name]) for name, x in matrices.items() if name in given]
+    matrices, (m, n, k) = {"A": a, "B": b}, tiles
+    blocks = {"A": (m, k), "B": (k, n)}
+    made = [padded(name, x, given[name], blocks[name]) for name, x in matrices.items() if name in given]
     matrices |= {x.name: x.after for x in made}
     return made, matrices["A"], matrices["B"]
 
@@ -211,6 +215,10 @@ def _operand(name: str, given: Any, shape: tuple[Any, Any], open_: bool) -> Oper
         if tuple(map(int, require_origin("a matrix", layout))) != shape:
             what = f"{name} of {shown(layout.origin_shape)}"
             raise RangeError(what, f"{shown(shape)}", "make the layout with these sizes")
+    elif isinstance(how, Tag) and GIVEN in how.blocks:
+        what, given = f"{name} of the tag {how} without blocks", f"MakeLayout[{element}, {how}](rows, cols, 32, 64)"
+        fix = f"write {name}=({element}, {'RowMajor' if open_ else given})"
+        raise LeafTypeError(what, "a layout, which says how large its blocks are, of sizes that are numbers", fix)
     elif isinstance(how, Tag):
         tag, layout = how, how.MakeLayout(element, *shape)
     else:
