@@ -11,7 +11,7 @@ from catlass_logs import LOGS, tensors_of
 from test_convolution_blocks import convolved
 
 from tla import Layout, MakeLayout
-from tla.ascend import KDC1KHKWN1N0C0, NDC1HWC0, Buffer, Copied, Product, RowMajor, check, half, programs, zN
+from tla.ascend import KDC1KHKWN1N0C0, NDC1HWC0, Buffer, Computed, Copied, Product, RowMajor, check, half, programs, zN
 from tla.ascend.programs.check import check_numbers
 from tla.ascend.programs.convolution_numbers import Window, blocked, held
 from tla.ascend.programs.logs import read_log
@@ -362,6 +362,16 @@ def test_tensors_and_results_that_are_none_are_refused():
         check([], {"L1": (0, half, layout)}, [])
     with pytest.raises(LeafTypeError, match="one of"):
         check([], {"A": (0, half, layout)}, [Copied("B", "A")])
+    with pytest.raises(LeafTypeError, match="the result 'A'"):
+        check([], {"A": (0, half, layout)}, ["A"])
+    with pytest.raises(LeafTypeError, match=r"Computed\('A', 3, ...\)"):
+        check([], {"A": (0, half, layout)}, [Computed("A", 3, ())])
+    with pytest.raises(RangeError, match="the tensor A at -4"):
+        check([], {"A": (-4, half, layout)}, [])
+    for address in (4096, 4096 + 30):
+        with pytest.raises(RangeError, match="the tensors A at 0x1000 to 0x101f and B at"):
+            check([], {"A": (4096, half, layout), "B": (address, half, layout)}, [Copied("B", "A")])
+    assert check([], {"A": (4096, half, layout), "B": (4096 + 32, half, layout)}, []).holds
     line = '{"call": "DataCopy", "args": [{"type": "half", "position": 1, "address": 0}, {"type": "half", "position": -1, "address": 5}, 16]}'
     with pytest.raises(RangeError, match="the address 0x5 in global memory"):
         check([line], {"A": (4096, half, layout)}, [])

@@ -6,11 +6,12 @@ Source: CATLASS `BlockMmadTla`, `BasicMatmulTla`.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from ...core.element import half
-from ...core.errors import LeafTypeError, RangeError
+from ...core.errors import LeafTypeError, RangeError, require_type
 from ...core.int_tuple import shown
 from ...core.ints import known, leaf
 from ...core.layout import Layout, require_origin
@@ -20,7 +21,9 @@ from ..element import as_element
 from ..recognize import recognize
 from ..schedules import BlockSwizzle, GemmIdentityBlockSwizzle
 from ..schedules.schedule import positive, sizes_of
+from ..schedules.swizzles import require_product_swizzle
 from ..tags import GIVEN, RowMajor, Tag, zN
+from ..transfers.fixpipe import settings_of
 from .any_matmul import AnyMatmulBlock
 from .any_sizes import NAMES
 from .block import L1_TAGS, Operand, Plan, Tiling
@@ -100,6 +103,9 @@ def block(
     sizes = _any_sizes(problem)
     open_ = sizes is not None
     m, n, k = sizes = sizes or _sizes("problem", problem)
+    for name, given in (("bias", bias), ("unit_flag", unit_flag), ("relu", relu)):
+        require_type(given, bool, f"{name}={given!r:.40} of a block, of type", "True or False", f"write {name}=True")
+    require_product_swizzle("a block", swizzle)
     left, right, out = (
         _operand(name, given, shape, open_)
         for name, given, shape in (("a", a, (m, k)), ("b", b, (k // 2 if sparse else k, n)), ("c", c, (m, n)))
@@ -113,6 +119,7 @@ def block(
     if scales:
         require_scales(arch, k, (left.element, left.tag), (right.element, right.tag), (tiles[2], inner[2]))
     total = accumulator_of(left.element, right.element, arch)
+    _require_scale(quant, scale, settings_of(out.element, total, quant, relu, "AtlasA" not in arch.name))
     factor = int(leaf(splitkFactor))
     if factor > 1 and (bias or out.element != total or open_):
         what = "biases" if bias else "sizes that are names" if open_ else f"C of {out.element}"
@@ -157,18 +164,40 @@ def _padded(
 
 
 def _require_ways(given: dict[str, object], open_: bool) -> None:
-    """LeafTypeError for what is neither True nor False, and for what asks for known sizes; open_: one is not."""
+    """LeafTypeError for what is neither True nor False, and for ways that ask for known sizes; open_: one is not."""
+    for name, fix in (("scales", "give scales to execute"), ("sparse", "write sparse=True")):
+        require_type(given[name], bool, f"{name}={given[name]!r:.40} of a block, of type", "True or False", fix)
     for name, wanted in given.items():
-        if not isinstance(wanted, bool):
-            fix = "give scales to execute" if name == "scales" else "write sparse=True"
-            raise LeafTypeError(f"{name}={wanted!r:.40} of a block", "True or False", fix)
         if wanted and open_:
             what, fix = f"{name}= of sizes that are names", "write block((1000, 700, 500), ...)"
             raise LeafTypeError(what, "a problem of numbers", fix)
 
 
+def _require_scale(quant: str, scale: Any, settings: Mapping[str, str]) -> None:
+    """LeafTypeError for a scale that Fixpipe does not take, and for none where it takes one.
+
+    settings   the fields of Fixpipe, which say whether it scales
+    """
+    what, mode = f"scale={scale!r:.40} with quant={quant!r}", settings["quantPre"].rpartition("::")[2]
+    if quant == "PER_CHANNEL":
+        fix = "multiply the columns of B, or C afterwards"
+        raise LeafTypeError("quant='PER_CHANNEL' of a block", "NO_QUANT, or PER_TENSOR with scale=", fix)
+    if quant == "NO_QUANT" and scale is not None:
+        raise LeafTypeError(what, "scale= with quant='PER_TENSOR'", 'write quant="PER_TENSOR", or leave scale= out')
+    if quant == "NO_QUANT":
+        return
+    if isinstance(scale, bool) or not isinstance(scale, (int, float)) or not math.isfinite(scale):
+        raise LeafTypeError(what, "a number, which all of C is multiplied by", "write scale=0.5")
+    if mode in ("NoQuant", "F322F16", "F322BF16"):
+        expected = "a conversion that scales: on AtlasA2 to int8 or uint8, and of int32 to half"
+        raise LeafTypeError(f"{what}, {mode}, which scales nothing", expected, "leave out quant= and scale=")
+
+
 def _sizes(what: str, given: object) -> tuple[int, int, int]:
     m, n, k = sizes_of(f"the {what} of a block", given)
+    if min(m, n, k) < 1:
+        fix = "leave out what is empty" if what == "problem" else "write (128, 256, 64)"
+        raise RangeError(f"the {what} of a block: {shown((m, n, k))}", "sizes of 1 or more", fix)
     return m, n, k
 
 
