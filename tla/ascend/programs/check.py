@@ -83,18 +83,16 @@ def check(
     if odd := [r for r in results if not isinstance(r, (Product, Copied, Computed))]:
         fix = 'write [Product("C", "A", "B")]'
         raise LeafTypeError(f"the result {odd[0]!r:.60}", "a Product, a Copied or a Computed", fix)
-    if odd := [r for r in results if isinstance(r, Computed) and not callable(r.function)]:
-        what, fix = (
-            f"Computed({odd[0].dst!r:.20}, {odd[0].function!r:.40}, ...)",
-            "write Computed('B', np.positive, ('A',))",
-        )
-        raise LeafTypeError(what, "a function of arrays", fix)
     lines = Path(log).read_text().splitlines() if isinstance(log, (str, Path)) else log
     tensors = [_buffer(name, given) for name, given in layouts.items()]
     _require_tensors_apart(tensors)
     program = read_log(lines, arch, tensors)
     plain = [r for r in results if not isinstance(r, Computed)]
     computed = [r for r in results if isinstance(r, Computed)]
+    for r in computed:
+        if not callable(r.function):
+            what = f"Computed({r.dst!r:.20}, {r.function!r:.40}, ...)"
+            raise LeafTypeError(what, "a function of arrays", "write Computed('B', np.positive, ('A',))")
     if plain and computed:
         what = f"{type(plain[0]).__name__} beside Computed"
         raise LeafTypeError(what, "Computed of all results", "write Computed('B', np.positive, ('A',)) for a copy")
