@@ -606,6 +606,21 @@ def test_a_tile_is_refused_that_is_too_small_along_one_mode(sizes):
     assert transfer(at("GM", MakeLayout[half, ascend.RowMajor](16, 32)), tile)
 
 
+@pytest.mark.parametrize("tag", [ascend.RowMajor, ascend.ColumnMajor, zN, nZ])
+def test_a_block_of_no_elements_is_a_tile_that_moves_nothing(tag):
+    """Of more slices than k has blocks some have no elements: a core's loop needs no question for them."""
+    schedule = ascend.SplitkGemmIdentityBlockSwizzle[3, 0]((64, 64, 16), (32, 32, 32), splitkFactor=3, cores=4)
+    whole = MakeTensor(None, MakeLayout[half, tag](64, 16), position="GM")
+    inner = MakeLayout[half, zN if tag in (ascend.RowMajor, zN) else nZ](32, 32)
+    made = []
+    for b in itertools.chain.from_iterable(map(schedule.core, range(4))):
+        tile = GetTile(whole, (b.start[0], b.start[2]), (b.extents[0], b.extents[2]))
+        assert tile.origin_shape == (32, b.extents[2])
+        made.append(len(transfer(tile, MakeTensor(None, inner, position="L1"), element=half)))
+    assert made.count(1) == 4
+    assert made.count(0) == 8
+
+
 def test_no_valid_element_is_no_instruction():
     gm = GetTile(MakeTensor(None, MakeLayout[half, zN](32, 32), position="GM"), (32, 0), (16, 16))
     assert transfer(gm, MakeTensor(None, MakeLayout[half, zN](16, 16), position="L1")) == ()
