@@ -153,7 +153,7 @@ def test_batches():
         (lambda: GetTileLayout(ZN, (4, 4), ((0, (0, 0)), 0)), "GetTileLayout: the start ((0,(0,0)),0) in"),
         (lambda: GetTileLayout(ZN, (4, 4), (0.5, 0)), "0.5 is of type float"),
         (lambda: GetTileLayout(ZN, (4, 4), (tla._, 0)), "`_` in a coordinate"),
-        (lambda: GetTileLayout(ZN, (4, 0), (0, 0)), "GetTileLayout: 0 is not positive"),
+        (lambda: GetTileLayout(ZN, (4, -1), (0, 0)), "GetTileLayout: a tile of -1"),
         (lambda: GetTileLayout(ZN, (4, 4, 1), (0, 0)), "tile (4,4,1) of"),
         (lambda: GetTileLayout(ZN, 4, (0, 0)), "tile 4 of"),
         (lambda: GetTileLayout((4, 4), (4, 4), (0, 0)), "GetTileLayout of a tuple"),
@@ -190,3 +190,13 @@ def test_a_start_in_blocks_is_a_coordinate():
     assert GetTileLayout(deep, (6, 5), ((1, 7), 0)) == GetTileLayout(deep, (6, 5), (15, 0))
     with pytest.raises(RangeError):
         GetTileLayout(deep, (6, 5), ((1, (3, 1)), 0))
+
+
+@pytest.mark.parametrize("layout", [ZN, tla.parse("(20,30):(30,1)"), tla.parse("((4,2),(4,3)):((4,16),(1,32))")])
+@pytest.mark.parametrize("tile", [(0, 4), (4, 0), (0, 0)])
+def test_a_tile_of_0_has_no_elements_and_the_strides_of_the_whole(layout, tile):
+    for start in ((0, 0), (3, 5), (8, 12)):
+        found = GetTileLayout(layout, tile, start)
+        assert found.stride == layout.stride
+        assert np.size(tla.offsets(found)) == 0
+        assert [n for n, t in zip(found.origin_shape, tile) if t == 0] == [0] * tile.count(0)

@@ -9,8 +9,8 @@ import pytest
 from ascend_blocks import EXAMPLES, equal_to_numpy, example, problem_of
 from catlass_logs import ELEMENTS, LOGS, tensors_of
 
-from tla import MakeLayout, ascend, dims
-from tla.ascend import Ascend950, AtlasA2, Buffer, ColumnMajor, RowMajor, block, float32, half, int8, int32, zZ
+from tla import MakeLayout, MakeTensor, ascend, dims
+from tla.ascend import L0C, Ascend950, AtlasA2, Buffer, ColumnMajor, RowMajor, block, float32, half, int8, int32, nZ, zZ
 from tla.ascend.programs import Multiply, SetFlag
 from tla.ascend.programs.mmad import _require_aligned
 from tla.ascend.programs.values import Values
@@ -56,6 +56,10 @@ def test_buffers_lie_side_by_side_and_never_over_one_another():
         assert all(p != place or e <= begin or b >= end for n, p, b, e in found if n != name)
 
 
+#: Accumulators of int32, scaled to half.
+TO_HALF = {"a": int8, "b": (int8, ColumnMajor), "c": half, "quant": "PER_TENSOR"}
+
+
 @pytest.mark.parametrize(
     ("given", "message", "mended"),
     [
@@ -72,6 +76,25 @@ def test_buffers_lie_side_by_side_and_never_over_one_another():
             {"a": int8, "b": int8, "c": int32},
         ),
         ({"a": (half, zZ)}, "a of the tag zZ", {"a": (half, RowMajor)}),
+        ({"l1": (-32, 64, 64)}, "the l1 of a block: (-32,64,64)", {"l1": (32, 64, 64)}),
+        ({"problem": (40, 0, 70)}, "the problem of a block: (40,0,70)", {"problem": (40, 1, 70)}),
+        ({"bias": np.ones(50)}, "of a block, of type ndarray", {"bias": True, "c": float32}),
+        ({"unit_flag": "x"}, "unit_flag='x' of a block, of type str", {"unit_flag": True}),
+        ({"relu": 1}, "relu=1 of a block, of type int", {"relu": True}),
+        ({"swizzle": "x"}, "a block dealt by 'x'", {"swizzle": ascend.GemmIdentityBlockSwizzle[3, 0]}),
+        (
+            {"swizzle": ascend.EpilogueIdentityTileSwizzle},
+            "a block dealt by EpilogueIdentityTileSwizzle",
+            {"swizzle": ascend.BlockSchedulerIterateK},
+        ),
+        ({"cores": 10**9}, "1000000000 cores", {"cores": 10}),
+        ({**TO_HALF, "scale": None}, "scale=None with quant='PER_TENSOR'", {**TO_HALF, "scale": 0.5}),
+        ({**TO_HALF, "scale": float("nan")}, "scale=nan with", {**TO_HALF, "scale": 0.25}),
+        ({**TO_HALF, "scale": "x"}, "scale='x' with", {**TO_HALF, "scale": -2}),
+        ({**TO_HALF, "quant": "PER_CHANNEL"}, "quant='PER_CHANNEL' of a block", {**TO_HALF, "scale": 0.5}),
+        ({"scale": 0.5}, "scale=0.5 with quant='NO_QUANT'", {}),
+        ({"scale": 0.5, "quant": "PER_TENSOR"}, "F322F16, which scales nothing", {}),
+        ({**TO_HALF, "quant": "NO_QUANT"}, "Fixpipe of int32 to half", {**TO_HALF, "scale": 0.5}),
         ({"c": (half, ColumnMajor)}, "c of the tag ColumnMajor", {"c": (half, RowMajor)}),
         ({"a": "half"}, "for an element type", {"a": half}),
         ({"a": int8}, "a Mmad of int8 by half", {"a": half}),
@@ -258,3 +281,18 @@ def test_traffic_is_that_of_the_tiles(seed):
     assert mmad.instructions == len(parts) * len(down) * len(across)
     assert [work.pipe for work in made.traffic] == ["MTE2", "MTE1", "MTE1", "M", "FIX"]
     assert m * n * k <= mmad.products <= sum(up(x, 16) for x in down) * n * k
+
+
+def test_a_mmad_has_a_bias_for_each_column_and_sizes_that_are_some():
+    def of(m=20, n=30, k=40, biases=None):
+        ends = (MakeLayout[half, zZ](m, k), "L0A"), (MakeLayout[half, nZ](k, n), "L0B"), (L0C(m, n).layout, "L0C")
+        a, b, c = (MakeTensor(None, layout, position=place) for layout, place in ends)
+        bias = None if biases is None else MakeTensor(None, MakeLayout(biases), position="Bias")
+        return ascend.mmad(a, b, c, element=half, bias=bias)
+
+    assert of(biases=30).parameters == of(biases=32).parameters
+    with pytest.raises(RangeError, match="mmad of 30 columns with 29 biases"):
+        of(biases=29)
+    for name in "mnk":
+        with pytest.raises(RangeError, match=f"Mmad: {name} = 0\n +expected +1 to 4095"):
+            of(**{name: 0})

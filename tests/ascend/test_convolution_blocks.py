@@ -155,6 +155,9 @@ def test_zeros_of_l0a_that_are_missing_are_found(change):
         ({"stages": 5}, "at most 8 events", {"stages": 2}),
         ({"stride": (1, 0, 1)}, r"stride=\(1,1,1\)", {"stride": (1, 1, 1)}),
         ({"tile": (4, 4)}, "3 integers", {"tile": (4, 4, 16)}),
+        ({"tile": (4, 4.0, 16)}, r"tile=\(4,4.0,16\)", {"tile": (4, 4, 16)}),
+        ({"bias": "x"}, "bias='x' of a convolution, of type str", {"bias": True}),
+        ({"swizzle": "x"}, "dealt by 'x'", {}),
         ({"swizzle": Conv3dIdentityBlockSwizzle}, "boxes", {}),
         (
             {"images": (1, 16, 1, 60, 80), "tile": (60, 80, 16)},

@@ -11,7 +11,7 @@ from catlass_logs import LOGS, tensors_of
 from test_convolution_blocks import convolved
 
 from tla import Layout, MakeLayout
-from tla.ascend import KDC1KHKWN1N0C0, NDC1HWC0, Buffer, Copied, Product, RowMajor, check, half, programs, zN
+from tla.ascend import KDC1KHKWN1N0C0, NDC1HWC0, Buffer, Computed, Copied, Product, RowMajor, check, half, programs, zN
 from tla.ascend.programs.check import check_numbers
 from tla.ascend.programs.convolution_numbers import Window, blocked, held
 from tla.ascend.programs.logs import read_log
@@ -24,6 +24,7 @@ from night import some
 WRONG = {
     "20_matmul_bias 37x41x77": ("outside", "bytes 0 to 511 of bias, which has 82"),
     "20_matmul_bias 131x260x270": ("outside", "bytes 512 to 1023 of bias, which has 520"),
+    "67_ascend950_batched_matmul 3x37x41x77": ("flag", "MTE1_M 825351412: ids go from 0 to 7"),
     "68_ascend950_multi_core_splitk_matmul 37x41x77": ("flag", "MTE1_M 77: ids go from 0 to 7"),
 }
 
@@ -32,14 +33,18 @@ def checked(name, lines=None):
     log = LOGS[name]
     tensors = tensors_of(log)
     bias, index = (name if name in tensors else None for name in ("bias", "index"))
-    return check(lines or log["lines"], tensors, [Product("C", "A", "B", bias, sparse=index)], log["arch"])
+    batches = [name[1:] for name in tensors if name[0] == "C"]  # "", or a number of each
+    results = [Product(f"C{i}", f"A{i}", f"B{i}", bias, sparse=index) for i in batches]
+    return check(lines or log["lines"], tensors, results, log["arch"])
 
 
 #: BlockMmadSparseTla takes the last blocks of m and n for whole units of 16: what it stores then is behind them.
 TAILS = "41_sparse_matmul_tla 131x260x136"
 
 
-@pytest.mark.parametrize("name", some([n for n in LOGS if n not in (*WRONG, TAILS) and "C" in LOGS[n]["tensors"]], 2))
+@pytest.mark.parametrize(
+    "name", some([n for n in LOGS if n not in (*WRONG, TAILS) and {"C", "C0"} & {*LOGS[n]["tensors"]}], 2)
+)
 def test_a_kernel_of_catlass_is_right(name):
     report = checked(name)
     assert report.holds, str(report)
@@ -362,6 +367,16 @@ def test_tensors_and_results_that_are_none_are_refused():
         check([], {"L1": (0, half, layout)}, [])
     with pytest.raises(LeafTypeError, match="one of"):
         check([], {"A": (0, half, layout)}, [Copied("B", "A")])
+    with pytest.raises(LeafTypeError, match="the result 'A'"):
+        check([], {"A": (0, half, layout)}, ["A"])
+    with pytest.raises(LeafTypeError, match=r"Computed\('A', 3, ...\)"):
+        check([], {"A": (0, half, layout)}, [Computed("A", 3, ())])
+    with pytest.raises(RangeError, match="the tensor A at -4"):
+        check([], {"A": (-4, half, layout)}, [])
+    for address in (4096, 4096 + 30):
+        with pytest.raises(RangeError, match="the tensors A at 0x1000 to 0x101f and B at"):
+            check([], {"A": (4096, half, layout), "B": (address, half, layout)}, [Copied("B", "A")])
+    assert check([], {"A": (4096, half, layout), "B": (4096 + 32, half, layout)}, []).holds
     line = '{"call": "DataCopy", "args": [{"type": "half", "position": 1, "address": 0}, {"type": "half", "position": -1, "address": 5}, 16]}'
     with pytest.raises(RangeError, match="the address 0x5 in global memory"):
         check([line], {"A": (4096, half, layout)}, [])
@@ -373,4 +388,7 @@ def test_as_many_faults_as_are_promised():
 
 def test_every_example_has_a_log_or_a_block():
     assert len({name.split("_")[0] for name in EXAMPLES}) >= 24
-    assert len({n.split()[0] for n in LOGS}) >= 11
+    logged = {n.split("_")[0] for n in LOGS if n[0].isdigit()}
+    assert len(logged) >= 24
+    assert {n.split("_")[0] for n in EXAMPLES} >= logged - {"24", "41"}  # a convolution, and a sparse product
+    assert {LOGS[n]["arch"] for n in LOGS} == {"AtlasA2", "Ascend950"}

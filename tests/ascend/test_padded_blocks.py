@@ -15,6 +15,8 @@ from tla.ascend import (
     AtlasA2,
     ColumnMajor,
     Copied,
+    PaddingColumnMajor,
+    PaddingRowMajor,
     RowMajor,
     bf16,
     block,
@@ -37,7 +39,7 @@ from tla.kernels import AscendKernel
 from night import amount, some
 
 TILES = (32, 64, 64), (32, 64, 32)
-WAYS = ("PADDING_ND", "PADDING_NZ")
+WAYS = ("PADDING_ND", "PADDING_NZ", "PADDING_BLOCK_ND")
 
 
 def made(problem, padding, tiles=TILES, **more):
@@ -48,7 +50,7 @@ def made(problem, padding, tiles=TILES, **more):
 def test_a_product_of_padded_matrices_is_numpys(seed):
     rng = np.random.default_rng(seed)
     m, n, k = (int(x) for x in rng.integers(1, amount(60, 300), 3))
-    ways = {name: WAYS[int(rng.integers(2))] for name in (("A",), ("B",), ("A", "B"))[seed % 3]}
+    ways = {name: WAYS[int(rng.integers(3))] for name in (("A",), ("B",), ("A", "B"))[seed % 3]}
     kind = (half, float32)[seed % 4 == 3]
     a, b = ((kind, (RowMajor, ColumnMajor)[int(rng.integers(2))]) for _ in "AB")
     given = made((m, n, k), ways, a=a, b=b, cores=1 + seed % 3, bias=seed % 2 == 0, unit_flag=seed % 5 == 0)
@@ -84,7 +86,7 @@ def same(s, at):
 @pytest.mark.parametrize(("name", "way", "sizes"), [("NZ 21x70", WAYS[1], (21, 70)), ("ND 5x300", WAYS[0], (5, 300))])
 def test_the_statements_are_those_of_catlass(name, way, sizes):
     """All are equal, but that the last rows of PADDING_NZ leave without those behind them."""
-    x = padded("A", Operand(half, RowMajor, MakeLayout[half, RowMajor](*sizes)), way)
+    x = padded("A", Operand(half, RowMajor, MakeLayout[half, RowMajor](*sizes)), way, (16, 16))
     tensors = {n: in_gm(n, o.element, o.layout) for n, o in (("A", x.before), ("WA", x.after))}
     own = Paddings(AtlasA2, (x,), tensors, 1, {way: 2048})  # the log's kernel has tiles of 1024 halves, and one core
     logged = [replace(b, address=1 + i << 40) for i, b in enumerate(tensors.values())]
@@ -137,6 +139,34 @@ def test_the_product_waits_for_all_vector_cores():
     assert not any("Mmad" in x for x in lines[aiv:aic])
 
 
+@pytest.mark.parametrize("tag", [RowMajor, ColumnMajor])
+def test_a_tile_of_l1_is_one_block_of_the_workspace(tag):
+    """PADDING_BLOCK_ND: each tile of A that a core reads lies in one piece, but for tails."""
+    given = made((70, 90, 130), {"A": "PADDING_BLOCK_ND"}, a=(half, tag))
+    loads = [e.statement.instruction for e in events(given.programs[0]) if getattr(e.statement, "src", "") == "WA"]
+    rows, columns = (32, 64) if tag is RowMajor else (64, 32)
+    assert {i.src % (32 * 64) for i in loads} == {0}
+    assert {i.parameters["srcDValue"] for i in loads} == {columns}
+    assert max(i.reads.runs * i.reads.length for i in loads) == 2 * rows * columns
+    layout = given.tensors["WA"].layout
+    own = (PaddingRowMajor if tag is RowMajor else PaddingColumnMajor).MakeLayout(half, 70, 130, 32, 64)
+    assert layout == own
+
+
+def test_a_matrix_that_a_host_has_padded_is_read_as_it_lies():
+    layout = MakeLayout[half, PaddingRowMajor](70, 130, 32, 64)
+    given = block((70, 90, 130), *TILES, a=(half, layout), c=float32)
+    x, y = np.arange(70 * 130).reshape(70, 130) % 7, np.arange(130 * 90).reshape(130, 90) % 5
+    np.testing.assert_array_equal(given.execute(x, y), x @ y)
+    assert given.check().holds
+    with pytest.raises(LeafTypeError, match="a layout of A that is not its tag's"):
+        given.text("catlass")
+    with pytest.raises(LeafTypeError, match="a of the tag PaddingRowMajor without blocks"):
+        block((70, 90, 130), *TILES, a=(half, PaddingRowMajor))
+    with pytest.raises(LeafTypeError, match="a of the tag PaddingRowMajor without blocks"):
+        block(dims("M N K"), *TILES, a=(half, PaddingRowMajor))
+
+
 def test_as_a_kernel():
     k = AscendKernel(made((33, 20, 70), {"B": "PADDING_ND"}))
     x, y, c = np.ones((33, 70)), np.ones((70, 20)), np.zeros((33, 20), np.float32)
@@ -177,9 +207,10 @@ def test_what_is_not_padded_is_refused():
 
 
 @pytest.mark.skipif(available() is not None, reason=str(available()))
-def test_the_text_compiles_and_logs_what_the_programs_are(tmp_path):
+@pytest.mark.parametrize("way", WAYS[1:])
+def test_the_text_compiles_and_logs_what_the_programs_are(way, tmp_path):
     """Both sides of the kernel, compiled by CATLASS's host stubs: what a core logs is checked like any other's."""
-    given = made((21, 32, 70), {"A": "PADDING_NZ"}, a=float32, b=float32)
+    given = made((21, 32, 70), {"A": way}, a=float32, b=float32)
     call = ", ".join(f"reinterpret_cast<uint8_t *>({t.address:#x}ull)" for t in given.tensors.values())
     text = "#ifndef __global__\n#define __global__\n#endif\n" + given.text()
     text += f"int main() {{ tla_log::block_index() = 0; kernel_main({call}); }}"
@@ -190,7 +221,7 @@ def test_the_text_compiles_and_logs_what_the_programs_are(tmp_path):
         lines = subprocess.run(
             [built(told + text, "AtlasA2", tmp_path, side, side)], capture_output=True, text=True, check=True
         ).stdout.splitlines()
-        tiles = given.paddings.matrices[0].tiles(given.paddings.room["PADDING_NZ"], 0, given.paddings.count)
+        tiles = given.paddings.matrices[0].tiles(given.paddings.room[way], 0, given.paddings.count)
         results = [result] if result else [Copied("WA", "A", tuple(tiles))]
         report = check(lines, given.tensors, results)
         assert report.holds, (side, str(report))

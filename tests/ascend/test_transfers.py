@@ -185,6 +185,7 @@ def test_refusals(src, dst, error, text):
         (("L0C", "L0A"), "AtlasA2", "L0C to GM or L1; L1 to L0A", "go over L1"),
         (("L0C", "L0A"), "Ascend950", "L0C to GM or UB; L1 to L0A", "go over GM and L1"),
         (("GM", "GM"), "AtlasA2", "GM to L1 or UB; L0C or UB to GM", "go over UB"),
+        (("UB", "UB"), "AtlasA2", "UB to GM; GM to UB", 'write vector("Copy", dst, src)'),
         (("L0A", "GM"), "AtlasA2", "L0C or UB to GM", "take one of these"),
         (("L0A", "L0C"), "AtlasA2", "positions that GM and L0C and L1 and UB reach", "take one of these"),
     ],
@@ -193,6 +194,9 @@ def test_positions_that_nothing_joins_are_refused_with_those_that_are_and_a_way(
     with pytest.raises(LeafTypeError) as error:
         transfer(*(MakeTensor(None, MakeLayout[half, zN](32, 32), position=place) for place in ends), arch)
     assert error.value.reason == (f"a transfer from {ends[0]} to {ends[1]} on {arch}", expected, fix)
+    if ends == ("UB", "UB"):
+        rows = MakeTensor(None, MakeLayout[half, ascend.RowMajor](4, 64), position="UB")
+        assert [i.name for i in ascend.vector("Copy", rows, rows, element=half)] == ["Copy"]
 
 
 def test_the_nearest_legal_start_and_size_are_told_and_are_legal():
@@ -600,6 +604,21 @@ def test_a_tile_is_refused_that_is_too_small_along_one_mode(sizes):
     with pytest.raises(RangeError, match=r"a tile of .* valid"):
         transfer(whole, at("L0A", MakeLayout[half, zZ](sizes[0] + 1, sizes[1])))
     assert transfer(at("GM", MakeLayout[half, ascend.RowMajor](16, 32)), tile)
+
+
+@pytest.mark.parametrize("tag", [ascend.RowMajor, ascend.ColumnMajor, zN, nZ])
+def test_a_block_of_no_elements_is_a_tile_that_moves_nothing(tag):
+    """Of more slices than k has blocks some have no elements: a core's loop needs no question for them."""
+    schedule = ascend.SplitkGemmIdentityBlockSwizzle[3, 0]((64, 64, 16), (32, 32, 32), splitkFactor=3, cores=4)
+    whole = MakeTensor(None, MakeLayout[half, tag](64, 16), position="GM")
+    inner = MakeLayout[half, zN if tag in (ascend.RowMajor, zN) else nZ](32, 32)
+    made = []
+    for b in itertools.chain.from_iterable(map(schedule.core, range(4))):
+        tile = GetTile(whole, (b.start[0], b.start[2]), (b.extents[0], b.extents[2]))
+        assert tile.origin_shape == (32, b.extents[2])
+        made.append(len(transfer(tile, MakeTensor(None, inner, position="L1"), element=half)))
+    assert made.count(1) == 4
+    assert made.count(0) == 8
 
 
 def test_no_valid_element_is_no_instruction():

@@ -8,7 +8,7 @@ import pytest
 from catlass_logs import LOGS
 
 from tla import Layout, MakeLayout
-from tla.ascend import Computed, Copied, Product, RowMajor, check, float32, half, int32, zN
+from tla.ascend import Computed, Copied, PaddingRowMajor, Product, RowMajor, check, float32, half, int32, zN
 from tla.core.errors import LeafTypeError, RangeError, TlaError
 
 from night import amount
@@ -18,6 +18,13 @@ A, B, W = 1 << 40, 2 << 40, 3 << 40
 KERNELS = {
     "PaddingMatrixNZ 21x70": (
         {"A": (A, half, MakeLayout[half, RowMajor](21, 70)), "B": (B, half, MakeLayout[half, zN](21, 70))},
+        [Copied("B", "A")],
+    ),
+    "PaddingMatrixBlockND 21x70": (
+        {
+            "A": (A, half, MakeLayout[half, RowMajor](21, 70)),
+            "B": (B, half, MakeLayout[half, PaddingRowMajor](21, 70, 16, 32)),
+        },
         [Copied("B", "A")],
     ),
     "PaddingMatrixND 5x300": (
@@ -30,6 +37,14 @@ KERNELS = {
     "SplitkReduceAdd 700x3": (
         {"W": (W, float32, MakeLayout[float32, RowMajor](3, 700)), "B": (B, half, MakeLayout(700))},
         [Computed("B", lambda w: w.sum(0), ("W",))],
+    ),
+    "RowsScaled 24x64": (
+        {
+            "A": (A, float32, MakeLayout[float32, RowMajor](24, 64)),
+            "S": (W, float32, MakeLayout(24)),
+            "B": (B, float32, MakeLayout(24)),
+        },
+        [Computed("B", lambda a, s: (a * s[:, None]).sum(1), ("A", "S"))],
     ),
 }
 
@@ -60,7 +75,7 @@ def number(at, by):
     return lambda x: x["args"].__setitem__(at, x["args"][at] + by)
 
 
-NZ, SUM = "PaddingMatrixNZ 21x70", "SplitkReduceAdd 700x3"
+NZ, SUM, SCALED = "PaddingMatrixNZ 21x70", "SplitkReduceAdd 700x3", "RowsScaled 24x64"
 FAULTS = {
     "rows are copied before they come": (NZ, "WaitFlag", 1, None, "order"),
     "blocks leave before they are copied": (NZ, "WaitFlag", 3, None, "order"),
@@ -76,6 +91,14 @@ FAULTS = {
     "nothing between two sums": (SUM, "PipeBarrier", 0, None, "pipe"),
     "sums leave too soon": (SUM, "WaitFlag", 2, None, "order"),
     "the next slices come too soon": (SUM, "WaitFlag", 3, None, "order"),
+    "scales are not spread": (SCALED, "Brcb", 0, None, "value"),
+    "scales are spread too far apart": (SCALED, "Brcb", 0, field(3, "dstBlkStride", 1), "value"),
+    "eight scales less": (SCALED, "Brcb", 0, number(2, -1), "value"),
+    "a row has its neighbour's scale": (SCALED, "Mul", 1, field(5, "src1BlkStride", -1), "value"),
+    "a sum of a column less": (SCALED, "WholeReduceSum", 0, number(2, -1), "value"),
+    "a row less is summed": (SCALED, "WholeReduceSum", 0, number(3, -1), "value"),
+    "sums lie elsewhere": (SCALED, "WholeReduceSum", 0, number(4, 1), "value"),
+    "nothing before the sums": (SCALED, "PipeBarrier", 1, None, "pipe"),
     "a sum more leaves": (SUM, "DataCopyPad", -1, field(2, "blockLen", 2), "outside"),
 }
 
@@ -199,6 +222,110 @@ def test_a_narrower_result_may_lie_where_its_source_does_and_no_other():
         check(lines(256), tensors, [Computed("R", np.positive, ("X",))])
 
 
+def through(out, body, sizes, kind="float"):
+    """A log: vectors of so many elements come into UB 8 KiB apart, something is computed, and `out` elements leave from
+    behind them."""
+    lines = in_and_out(body, kind, len(sizes), out)
+    for i, size in enumerate(sizes):
+        load = json.loads(lines[i])
+        load["args"][2]["blockLen"] = size * {"half": 2, "float": 4}[kind]
+        lines[i] = json.dumps(load)
+    return lines
+
+
+def report_of(body, function, sizes, out, kind="float"):
+    element = {"half": half, "float": float32}[kind]
+    tensors = {f"X{i}": ((i + 1) << 40, element, MakeLayout(n)) for i, n in enumerate(sizes)}
+    tensors["R"] = ((len(sizes) + 1) << 40, element, MakeLayout(out))
+    return check(
+        through(out, body, sizes, kind), tensors, [Computed("R", function, tuple(f"X{i}" for i in range(len(sizes))))]
+    )
+
+
+REDUCE = {"Sum": np.sum, "Max": np.max, "Min": np.min}
+BARRIER = json.dumps({"call": "PipeBarrier", "pipe": "V"})
+
+
+@pytest.mark.parametrize("seed", range(amount(9, 200)))
+def test_reductions_in_a_log_are_numpys(seed):
+    """WholeReduce of rows, BlockReduce of blocks, PairReduceSum; RepeatReduceSum, whose mask is the register's."""
+    rng = random.Random(seed)
+    kind, (name, function) = rng.choice(["half", "float"]), rng.choice([*REDUCE.items()])
+    most = {"half": 128, "float": 64}[kind]
+    rows, dst, src = rng.randint(1, 20), ub(kind, 8192), ub(kind, 0)
+    form = ("Whole", "Block", "Pair", "Repeat")[seed % 4]
+    if form in ("Whole", "Repeat"):
+        mask, step = rng.randint(1, most), 8
+        order = [] if name == "Sum" or form == "Repeat" else [2]
+        body = [call(f"WholeReduce{name}", dst, src, mask, rows, 1, 1, step, *order)]
+        if form == "Repeat":
+            name, function = "Sum", np.sum
+            bits = (1 << mask) - 1
+            body = [
+                call("SetVectorMask", bits >> 64, bits & (1 << 64) - 1),
+                call("RepeatReduceSum", dst, src, rows, 0, 0, 1, 1, step),
+                call("SetVectorMask", 2**64 - 1, 2**64 - 1),
+            ]
+        made, out = lambda x: function(x.reshape(rows, most)[:, :mask], axis=1), rows
+    else:
+        size = 2 if form == "Pair" else most // 8
+        name = "Sum" if form == "Pair" else name
+        function = REDUCE[name]
+        body = [call(f"{form}Reduce{name}", dst, src, rows, most, 1, 1, 8)]
+        made, out = lambda x: function(x.reshape(-1, size), axis=1), rows * most // size
+    assert report_of(body, made, [rows * most], out, kind).holds
+    assert not report_of(body, lambda x: made(x) + 1, [rows * most], out, kind).holds
+    if form == "Block":
+        with pytest.raises(RangeError, match="no manual says what others are"):
+            report_of([call(f"BlockReduce{name}", dst, src, rows, 8, 1, 1, 8)], made, [rows * most], out, kind)
+
+
+def test_a_broadcast_in_a_log_is_a_block_of_each_element():
+    body = [
+        call(
+            "Brcb",
+            ub("float", 8192),
+            ub("float", 0),
+            3,
+            {"struct": "BrcbRepeatParams", "dstBlkStride": 1, "dstRepStride": 8},
+        )
+    ]
+    assert report_of(body, lambda x: np.repeat(x, 8), [24], 192).holds
+    assert not report_of(body, lambda x: np.tile(x, 8), [24], 192).holds
+
+
+@pytest.mark.parametrize("count", [64, 640, 64 * 257])
+@pytest.mark.parametrize("mode", ["LT", "GT", "EQ", "LE", "GE", "NE"])
+def test_a_selection_in_a_log_takes_what_was_compared(mode, count):
+    """Of so many elements: Compare makes the bits by which Select takes one of two. UB is as large as these ask."""
+    functions = (np.less, np.greater, np.equal, np.less_equal, np.greater_equal, np.not_equal)
+    number = ["LT", "GT", "EQ", "LE", "GE", "NE"].index(mode)
+    size = 4 * count
+    params = {"blockCount": 1, "blockLen": size, "srcStride": 0, "dstStride": 0}
+    struct = {"struct": "AscendC::DataCopyExtParams", **params}
+    gm = [{"type": "float", "position": -1, "address": (i + 1) << 40} for i in range(3)]
+    bits = {"type": "unsigned char", "position": 9, "address": 2 * size}
+    x, y = ub("float", 0), ub("float", size)
+    lines = [
+        *(
+            call("DataCopyPad", t, g, struct, {"struct": "AscendC::DataCopyPadExtParams<float>", "isPad": 0})
+            for t, g in zip((x, y), gm)
+        ),
+        *flag("MTE2_V"),
+        call("Compare", bits, x, y, number, count),
+        BARRIER,
+        call("Select", x, bits, x, y, 2, count),
+        *flag("V_MTE3"),
+        call("DataCopyPad", gm[2], x, struct),
+    ]
+    tensors = {n: ((i + 1) << 40, float32, MakeLayout(count)) for i, n in enumerate("XYR")}
+    wanted = [Computed("R", lambda x, y: np.where(functions[number](x, y), x, y), ("X", "Y"))]
+    assert check(lines, tensors, wanted).holds
+    assert not check([*lines[:4], *lines[5:]], tensors, wanted).holds  # no Compare: bits that nothing was written to
+    assert {f.kind for f in check([*lines[:5], *lines[6:]], tensors, wanted).findings} == {"pipe"}
+    assert not check([*lines[1:]], tensors, wanted).holds  # no X: bits of nothing
+
+
 # ---------------------------------------------------------------------------------------------------- text from outside
 
 
@@ -218,11 +345,38 @@ def test_a_narrower_result_may_lie_where_its_source_does_and_no_other():
         (call("Add", *[ub("half", 0)] * 3, 10**12), "Add of 1000000000000 elements"),
         (call("Add", *[ub("half", 0)] * 3, -5), "Add of -5 elements"),
         (call("Exp", ub("half", 0), ub("half", 512), {"struct": "UnaryRepeatParams"}), "how many elements"),
+        (call("WholeReduceMax", *[ub("half", 0)] * 2, 64, 1, 1, 1, 8, 0), "WholeReduceMax with the order 0"),
+        (call("WholeReduceMax", *[ub("half", 0)] * 2, 64, 1, 1, 1, 8), "WholeReduceMax of 64, 1, 1, 1, 8 and 0 fields"),
+        (call("WholeReduceSum", *[ub("half", 0)] * 2, 129, 1, 1, 1, 8), "mask = 129"),
+        (call("WholeReduceSum", ub("float", 0), ub("half", 0), 64, 1, 1, 1, 8), "WholeReduceSum of float, half"),
+        (call("WholeReduceSum", ub("half", 0)), "WholeReduceSum of 1 tensors"),
+        (call("Brcb", *[ub("half", 0)] * 2, 3, {"struct": "BrcbRepeatParams"}), "Brcb of 3 and 1 fields"),
+        (call("Compare", *[ub("half", 0)] * 3, 9, 128), "Compare with the mode 9"),
+        (call("Compare", *[ub("half", 0)] * 3, 0, 100), "Compare of 100 elements"),
+        (call("Compare", *[ub("half", 0)] * 3, 0, -128), "Compare of -128 elements"),
+        (call("Select", *[ub("half", 0)] * 4, 1, 128), "Select with the mode 1"),
+        (call("Gather", *[ub("half", 0)] * 3, 0, 128), "the call Gather"),
+        (call("SetVectorMask", 5), "the line"),
+        (call("SetVectorMask", "x", 5), "the line"),
     ],
 )
 def test_a_call_that_there_is_none_of_is_refused(line, message):
     with pytest.raises(TlaError, match=message):
         check([line], {}, [])
+
+
+def test_a_mask_with_gaps_is_refused():
+    strides = {"dstBlkStride": 1, "srcBlkStride": 1, "dstRepStride": 8, "srcRepStride": 8}
+    lines = [
+        call("SetVectorMask", 0, 5),
+        call("Exp", *[ub("float", 0)] * 2, 0, 1, {"struct": "UnaryRepeatParams", **strides}),
+    ]
+    with pytest.raises(LeafTypeError, match="Exp with the mask 0x5"):
+        check(lines, {}, [])
+    for between in (["ResetMask"], ["SetVectorMask", 0, 7]):
+        check([lines[0], call(*between), lines[1]], {}, [])
+    with pytest.raises(RangeError, match="mask = 0"):
+        check([call("SetVectorMask", 0, 0), lines[1]], {}, [])
 
 
 def test_results_that_do_not_go_together_are_refused():

@@ -130,7 +130,26 @@ using TileCopy = Gemm::Tile::PackedTileCopyTla<ArchTag, EA, LA, EB, LB, EC, LC>;
 using BlockMmad = Gemm::Block::BlockMmadTla<Gemm::MmadPingpongTlaV2<ArchTag, true>, L1, L0, EA, EB, EC, void, TileCopy>;
 using Kernel = Gemm::Kernel::StridedBatchedMatmulTla<BlockMmad, void, Gemm::Block::GemmIdentityBlockSwizzle<3, 0>>;
 """
+#: A matrix product whose matrices may be padded before: here none is.
+OPTIMIZED = """using AType = Gemm::GemmType<EA, LA>; using BType = Gemm::GemmType<EB, LB>; using CType = Gemm::GemmType<EC, LC>;
+using TileCopy = Gemm::Tile::%s<ArchTag, AType, BType, CType>;
+using BlockMmad = Gemm::Block::BlockMmad<Gemm::MmadAtlasA2Preload<true, true>, L1, L0, AType, BType, CType, void, TileCopy>;
+using Kernel = Gemm::Kernel::OptimizedMatmul<void, void, BlockMmad, void, Gemm::Block::GemmIdentityBlockSwizzle<3, 0>>;
+"""
+OPTIMIZED_TLA = """LA tagA = LA::MakeLayout<EA>(m, k); LB tagB = LB::MakeLayout<EB>(k, n); LC tagC = LC::MakeLayout<EC>(m, n);
+auto layoutA = tla::MakeLayoutFromTag(tagA); auto layoutB = tla::MakeLayoutFromTag(tagB); auto layoutC = tla::MakeLayoutFromTag(tagC);
+auto layoutWA = tla::MakeLayout(layoutA.shape(), layoutA.stride()); auto layoutWB = tla::MakeLayout(layoutB.shape(), layoutB.stride());
+using Zero = tla::Coord<tla::_0, tla::_0>;
+using TensorWA = tla::Tensor<AscendC::GlobalTensor<EA>, decltype(layoutWA), Zero, AscendC::TPosition::GM>;
+using TensorWB = tla::Tensor<AscendC::GlobalTensor<EB>, decltype(layoutWB), Zero, AscendC::TPosition::GM>;
+using TensorC = tla::Tensor<AscendC::GlobalTensor<EC>, decltype(layoutC), Zero, AscendC::TPosition::GM>;
+using TileCopy = Gemm::Tile::PaddingPackedTileCopyTla<ArchTag, TensorWA, LA, TensorWB, LB, TensorC, LC, void, void, false, false>;
+using BlockMmad = Gemm::Block::BlockMmadTla<Gemm::MmadAtlasA2Preload<true, true>, L1, L0, TensorWA, TensorWB, TensorC, void, TileCopy>;
+using Kernel = Gemm::Kernel::OptimizedMatmulTla<BlockMmad, void, Gemm::Block::GemmIdentityBlockSwizzle<3, 0>, void, void>;
+"""
 SHAPE = "GemmCoord{m, n, k}"
+#: Example 43's tiles, of float.
+WORDS = dict.fromkeys("abc", ("float", "RowMajor")) | {"l1": (256, 256, 128), "l0": (256, 256, 32)}
 ABC, TLA_ABC = f"{SHAPE}, A, B, C", f"{SHAPE}, A, layoutA, B, layoutB, C, layoutC"
 COL, NZ = ("half", "ColumnMajor"), ("half", "zN")
 PINGPONG_950 = "Gemm::MmadPingpong<Arch::Ascend950, true, false>"
@@ -145,6 +164,14 @@ EXAMPLES = {
             old(ASYNC, "GroupedMatmulSliceM", f"{SHAPE}, groups, list, A, B, C", "Gemm::Block::GemmIdentityBlockSwizzle<3, 1>", last=", int64_t"), b=COL, more={"slice": "m"}),
         Example("05_grouped_matmul_slice_k", "AtlasA2", "grouped_matmul_slice_k",
             old(ASYNC, "GroupedMatmulSliceK", f"{SHAPE}, groups, list, A, B, C", "Gemm::Block::GemmIdentityBlockSwizzle<3, 1>", last=", int64_t"), a=COL, more={"slice": "k"}),
+        Example("06_optimized_matmul", "AtlasA2", "optimized_matmul", OPTIMIZED % "TileCopy" + RUN % ABC, b=COL, l1=(256, 128, 256), l0=(256, 128, 64)),
+        Example("14_optimized_matmul_tla", "AtlasA2", "optimized_matmul_tla",
+            OPTIMIZED_TLA + RUN % f"{TLA_ABC}, A, layoutWA, B, layoutWB", b=COL),
+        Example("22_padding_splitk_matmul", "AtlasA2", "padding_splitk_matmul",
+            old("Gemm::MmadAtlasA2Pingpong<true>", "PaddingSplitkMatmul", f"{SHAPE}, cores, 256, false, false, sizeof(float), A, B, C",
+                "Gemm::Block::SplitkGemmIdentityBlockSwizzle<3, 0>", last=", Catlass::Gemm::Kernel::SplitkReduceAdd<ArchTag, float, half, 1, 49152>"),
+            b=COL, c=("float", "RowMajor"), more={"splitk": True}),
+        Example("26_matmul_relu", "AtlasA2", "optimized_matmul", OPTIMIZED % "ReluTileCopy" + RUN % ABC, b=COL, l1=(256, 128, 256), l0=(256, 128, 64)),
         Example("09_splitk_matmul", "AtlasA2", "splitk_matmul",
             old("Gemm::MmadAtlasA2Pingpong<true>", "SplitkMatmul", f"{SHAPE}, cores, sizeof(float), A, B, C", "Gemm::Block::SplitkGemmIdentityBlockSwizzle<3, 0>",
                 last=", Gemm::Kernel::SplitkReduceAdd<ArchTag, float, half, 1, 49152>"), b=COL, c=("float", "RowMajor"), more={"splitk": True}),
@@ -154,7 +181,8 @@ EXAMPLES = {
         Example("21_basic_matmul_preload_zN", "AtlasA2", "basic_matmul_preload", old("Gemm::MmadAtlasA2Preload<true, true>", "BasicMatmulPreload", ABC), b=NZ),
         Example("25_matmul_full_loadA", "AtlasA2", "matmul_full_loadA", old("Gemm::MmadAtlasA2FullLoadA<true>", "MatmulFullLoadA", ABC)),
         Example("31_small_matmul", "AtlasA2", "small_matmul",
-            old("Gemm::MmadAtlasA2Small<2, true, false>", "SmallMatmul", f"{SHAPE}, A, LA::MakeLayout<EA>(m, k), B, LB::MakeLayout<EB>(k, n), C, LC::MakeLayout<EC>(m, n)", run=RUN_PARAMS)),
+            old("Gemm::MmadAtlasA2Small<2, true, false>", "SmallMatmul", f"{SHAPE}, A, LA::MakeLayout<EA>(m, k), B, LB::MakeLayout<EB>(k, n), C, LC::MakeLayout<EC>(m, n)", run=RUN_PARAMS),
+            l1=(128, 128, 128), l0=(128, 128, 64)),
         Example("37_streamk_matmul", "AtlasA2", "streamk_matmul",
             old("Gemm::MmadAtlasA2Streamk<true, true>", "StreamkMatmul", f"{SHAPE}, cores, A, B, C", "Gemm::Block::StreamkGemmIdentityBlockSwizzle<3, 0>",
                 last=", Gemm::Kernel::StreamkReduceAdd<ArchTag, Gemm::Block::StreamkGemmIdentityBlockSwizzle<3, 0>, float, half, 49152>"), more={"streamk": True}),
@@ -166,6 +194,16 @@ EXAMPLES = {
             l1=(256, 256, 128), l0=(256, 256, 64)),
         Example("73_ascend950_matmul_full_loadA", "Ascend950", "matmul_full_loadA_tla",
             new("Gemm::MmadAscend950FullLoadA<ArchTag, true, false, 1, false, 1, 2, 2, 2>", "MatmulFullLoadATla", TLA_ABC), l1=(256, 256, 128), l0=(256, 256, 32)),
+        Example("60_ascend950_grouped_matmul_slice_m", "Ascend950", "grouped_matmul_slice_m_tla",
+            new(PINGPONG_950, "GroupedMatmulSliceMTla", f"{SHAPE}, groups, list, A, layoutA, B, layoutB, C, layoutC", last=", int64_t"),
+            l1=(256, 256, 128), l0=(256, 256, 64), more={"slice": "m"}),
+        Example("66_ascend950_streamk_matmul", "Ascend950", "streamk_matmul_tla",
+            new(PINGPONG_950, "StreamkMatmulTla", f"{TLA_ABC}, cores, nullptr", "Gemm::Block::StreamkGemmIdentityBlockSwizzle<3, 0>"),
+            **WORDS, more={"streamk": True}),
+        Example("67_ascend950_batched_matmul", "Ascend950", "batched_matmul_tla",
+            new(PINGPONG_950, "BatchedMatmulTla", f"batch, {SHAPE}, A, layoutA, B, layoutB, C, layoutC"), **WORDS, more={"batch": 3}),
+        Example("69_ascend950_tail_multi_core_splitk_matmul", "Ascend950", "tail_multi_core_splitk_matmul_tla",
+            new(PINGPONG_950, "TailMultiCoreSplitkMatmulTla", f"{TLA_ABC}, cores, nullptr", "Gemm::Block::TailSplitkGemmIdentityBlockSwizzle<3, 0>"), **WORDS),
         Example("68_ascend950_multi_core_splitk_matmul", "Ascend950", "multi_core_splitk_matmul_tla",
             new(PINGPONG_950, "MultiCoreSplitkMatmulTla", f"{TLA_ABC}, cores", "Gemm::Block::SplitkGemmIdentityBlockSwizzle<3, 0>"),
             a=("float", "RowMajor"), b=("float", "RowMajor"), c=("float", "RowMajor"), l1=(256, 256, 128), l0=(256, 256, 32), more={"splitk": True}),
@@ -259,8 +297,9 @@ int main(int argc, char** argv)
 """
 
 
-#: What vector cores do before and after a product: rows copied into blocks (example 06), into rows farther apart, and
-#: slices of k added (example 09). Their arguments are rows and columns, or elements and slices.
+#: What vector cores do before and after a product: rows copied into fractals (example 06), into rows farther apart,
+#: into blocks of 16 by 32; slices of k added (example 09); rows of 24 by 64 scaled each by its own number, as the per-token dequantisation of
+#: example 10 does, and their sums. Their arguments are rows and columns, or elements and slices.
 VECTOR = """
 #define half half_of_stubs
 #include "kernel_operator.h"
@@ -271,7 +310,26 @@ struct half { uint16_t _; half() = default; half(int n) : _(n) {} };
 #include "catlass/layout/layout.hpp"
 #include "catlass/gemm/kernel/padding_matmul.hpp"
 #include "catlass/gemm/kernel/splitk_matmul.hpp"
+#include "catlass/gemm/gemm_type.hpp"
+#include "catlass/epilogue/tile/tile_broadcast_one_blk.hpp"
+#include "catlass/epilogue/tile/tile_broadcast_mul.hpp"
 using namespace Catlass;
+void scaled(AscendC::GlobalTensor<float> sums, AscendC::GlobalTensor<float> a, AscendC::GlobalTensor<float> scales)
+{
+    using Shape = MatrixShape<24, 64>; using Type = Gemm::GemmType<float, layout::RowMajor>;
+    auto ub = [](uint32_t at) { AscendC::LocalTensor<float> t; t.address_.position = 9; t.address_.address = at; return t; };
+    auto x = ub(0), each = ub(24 * 64 * 4), block = ub(24 * 64 * 4 + 128), sum = ub(24 * 64 * 4 + 1024);
+    AscendC::DataCopy(x, a, 24 * 64);
+    AscendC::DataCopy(each, scales, 24);
+    AscendC::SetFlag<AscendC::HardEvent::MTE2_V>(0); AscendC::WaitFlag<AscendC::HardEvent::MTE2_V>(0);
+    Epilogue::Tile::TileBroadcastOneBlk<Arch::AtlasA2, Type, 24>()(block, each);
+    AscendC::PipeBarrier<PIPE_V>();
+    Epilogue::Tile::TileOneBlkColumnBroadcastMul<Arch::AtlasA2, Type, Shape>()(x, x, block);
+    AscendC::PipeBarrier<PIPE_V>();
+    AscendC::WholeReduceSum<float>(sum, x, 64, 24, 1, 1, 8);
+    AscendC::SetFlag<AscendC::HardEvent::V_MTE3>(0); AscendC::WaitFlag<AscendC::HardEvent::V_MTE3>(0);
+    AscendC::DataCopy(sums, sum, 24);
+}
 int main(int argc, char** argv)
 {
     uint32_t rows = atoi(argv[2]), columns = atoi(argv[3]);
@@ -287,6 +345,13 @@ int main(int argc, char** argv)
     } else if (argv[1] == std::string("PaddingMatrixND")) {
         using Padding = Gemm::Kernel::PaddingMatrixND<ArchTag, half, Row, 1024>;
         Row in(rows, columns); Padding padding(resource); padding(b, a, Padding::GetWorkspaceLayout(in, 256), in);
+    } else if (argv[1] == std::string("PaddingMatrixBlockND")) {
+        using Padding = Gemm::Kernel::PaddingMatrixBlockND<ArchTag, half, Row, layout::PaddingRowMajor, 1024>;
+        Row in(rows, columns); Padding padding(resource); padding(b, a, Padding::GetWorkspaceLayout(in, 16, 32), in);
+    } else if (argv[1] == std::string("RowsScaled")) {
+        AscendC::GlobalTensor<float> x; x.SetGlobalBuffer(reinterpret_cast<float*>(1ull << 40));
+        AscendC::GlobalTensor<float> sums; sums.SetGlobalBuffer(reinterpret_cast<float*>(2ull << 40));
+        scaled(sums, x, w);
     } else {
         Gemm::Kernel::SplitkReduceAdd<ArchTag, float, half, 1, 1024> add(resource); add(b, w, rows, columns);
     }

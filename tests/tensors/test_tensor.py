@@ -164,7 +164,7 @@ REFUSED = {
     "rank of a start": (lambda: GetTile(whole(), (0,), (4, 4)), "2 integers, or a coordinate nested like the shape"),
     "rank of a tile": (lambda: GetTile(whole(), (0, 0), (4,)), "one integer per top-level mode"),
     "rank of a view": (lambda: TileView(whole(), (0, 0), 4), "give both the rank of the tensor"),
-    "a tile of 0": (lambda: GetTile(whole(), (0, 0), (4, 0)), "GetTile: 0 is not positive"),
+    "a tile of -1": (lambda: GetTile(whole(), (0, 0), (4, -1)), "GetTile: a tile of -1"),
     "rank of an index": (lambda: whole()[3, 1, 0], "3 indices for the 2 modes of (4,8):(8,_1)"),
     "an index past all": (lambda: whole()[32], "index 8 of mode 1"),
     "an index past": (lambda: whole()[4, 0], "index 4 of mode 0"),

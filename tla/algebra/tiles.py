@@ -21,7 +21,7 @@ from ..core.ints import IntTree, IntTupleLike, Leaf, _0, is_constant, leaf
 from ..core.layout import Layout, as_layout, require_origin
 from ..core.leaf_arithmetic import ceil_div, larger, smaller
 from ..core.profiles import weakly_congruent
-from ..core.questions import at_most, divides, equal, require_positive
+from ..core.questions import at_most, divides, equal
 from ..core.strides import Shape
 from .modes import prepend
 
@@ -29,7 +29,7 @@ from .modes import prepend
 def MakeLayoutTile(layout: Layout, tile: IntTupleLike) -> Layout:
     """The layout of a tile of `layout`, starting at its origin: the tile's extents, the layout's strides.
 
-    tile      one integer per top-level mode, 1 or more [elements]
+    tile      one integer per top-level mode, 0 or more [elements]
     Returns   a nested mode keeps its inner extents (a fractal stays whole), and counts as many of the last as cover the
               tile; origin_shape is as much of the tile as holds valid data of the layout
     Raises    RankError where the ranks differ, RangeError for an extent below 1
@@ -50,12 +50,12 @@ def MakeLayoutTile(layout: Layout, tile: IntTupleLike) -> Layout:
 def GetTileLayout(layout: Layout, tile: IntTupleLike, coord: CoordLike) -> Layout:
     """The layout of the tile of `layout` that starts at `coord`: the tile's extents, the layout's strides.
 
-    tile      one integer per top-level mode, 1 or more [elements]; it may reach past the end
+    tile      one integer per top-level mode, 0 or more [elements]; it may reach past the end
     coord     where the tile starts, one integer per top-level mode, 0 or more [elements]; or in blocks: nested like the
               shape, such as ((0, 2), (0, 3)) for block row 2 and block column 3
     Returns   shape as MakeLayoutTile has it; origin_shape is what is valid from the start on, 0 where that is
               past the end
-    Raises    RankError where the ranks differ, RangeError for an extent below 1 or a start below 0, Unproven where
+    Raises    RankError where the ranks differ, RangeError for an extent or a start below 0, Unproven where
               sizes that are not known decide
 
     The offset of the element c of the tile is `tile(coord + c)`, for every start. Where the start is on a block
@@ -175,7 +175,8 @@ def _extents(where: str, layout: Layout, tile: IntTupleLike) -> tuple[Any, ...]:
         expected = f"extents like {shown(whole)}: one integer per top-level mode"
         raise RankError(f"tile {shown(tile)} of {shown(layout)}", expected, "give the size of the tile in each mode")
     for t in modes_of(tile):
-        require_positive(where, t)
+        if at_most(t, -1):
+            raise RangeError(f"{where}: a tile of {t}", "0 or more", "give how many elements it has in each mode")
     return modes_of(tile)
 
 

@@ -41,7 +41,7 @@ def GetTile(t: Tensor, coord: IntTree, tile: IntTupleLike) -> Tensor:
 
     coord     where it starts in t, one integer per top-level mode, 0 or more [elements]; or in blocks, nested
               like the shape
-    tile      its extents, one integer per top-level mode, 1 or more [elements]; past the end nothing is valid
+    tile      its extents, one integer per top-level mode, 0 or more [elements]; past the end nothing is valid
     Raises    what GetTileLayout raises
 
     >>> import numpy as np

@@ -21,7 +21,7 @@ from ...tensors.tensor import Tensor
 from ...tensors.views import GetTile
 from ..architecture import Architecture
 from ..schedules import Block
-from ..tags import L0C, ColumnMajor, RowMajor, Tag, VectorLayout, nZ, zN, zZ
+from ..tags import L0C, ColumnMajor, PaddingColumnMajor, PaddingRowMajor, RowMajor, Tag, VectorLayout, nZ, zN, zZ
 from ..transfers import transfer
 from ..transfers.instruction import TransferInstruction
 from ..transfers.side import tensor_at
@@ -37,7 +37,7 @@ from .vector_cores import in_ub, over_ub, own_flags
 R = TypeVar("R")
 
 #: The tag that a matrix of global memory has in L1.
-L1_TAGS: dict[Tag, Tag] = {RowMajor: zN, ColumnMajor: nZ, zN: zN, nZ: nZ}
+L1_TAGS: dict[Tag, Tag] = {RowMajor: zN, ColumnMajor: nZ, zN: zN, nZ: nZ, PaddingRowMajor: zN, PaddingColumnMajor: nZ}
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ Source: ours.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,10 +80,19 @@ def check(
         what = f"check of {type(log).__name__}, {type(layouts).__name__} and {type(results).__name__}"
         fix = 'write check(lines, {"A": ...}, [Product("C", "A", "B")])'
         raise LeafTypeError(what, "a log, the tensors by name, and a list of results", fix)
+    if odd := [r for r in results if not isinstance(r, (Product, Copied, Computed))]:
+        fix = 'write [Product("C", "A", "B")]'
+        raise LeafTypeError(f"the result {odd[0]!r:.60}", "a Product, a Copied or a Computed", fix)
     lines = Path(log).read_text().splitlines() if isinstance(log, (str, Path)) else log
-    program = read_log(lines, arch, [_buffer(name, given) for name, given in layouts.items()])
+    tensors = [_buffer(name, given) for name, given in layouts.items()]
+    _require_tensors_apart(tensors)
+    program = read_log(lines, arch, tensors)
     plain = [r for r in results if not isinstance(r, Computed)]
     computed = [r for r in results if isinstance(r, Computed)]
+    for r in computed:
+        if not callable(r.function):
+            what = f"Computed({r.dst!r:.20}, {r.function!r:.40}, ...)"
+            raise LeafTypeError(what, "a function of arrays", "write Computed('B', np.positive, ('A',))")
     if plain and computed:
         what = f"{type(plain[0]).__name__} beside Computed"
         raise LeafTypeError(what, "Computed of all results", "write Computed('B', np.positive, ('A',)) for a copy")
@@ -98,6 +108,18 @@ def _buffer(name: str, given: Any) -> Buffer:
         raise LeafTypeError(what, "(address, element type, layout)", "write (0x1000, half, layout)")
     address, element, layout = given
     return Buffer(name, "GM", as_element(element), layout, int(leaf(address)))
+
+
+def _require_tensors_apart(tensors: Iterable[Buffer]) -> None:
+    """RangeError for tensors in global memory below 0, or over one another: an address would be in both."""
+    ordered = sorted((b for b in tensors if b.position == "GM"), key=lambda b: b.address)
+    for b in ordered:
+        if b.address < 0:
+            raise RangeError(f"the tensor {b.name} at {b.address}", "an address of 0 or more", "give what the log has")
+    for a, b in itertools.pairwise(ordered):
+        if b.address < a.end:
+            what = f"the tensors {a.name} at {a.address:#x} to {a.end - 1:#x} and {b.name} at {b.address:#x}"
+            raise RangeError(what, "tensors behind one another", "give one tensor, with a layout of all that is there")
 
 
 def check_program(program: Program, results: Sequence[Product | Copied], values: Mapping[str, int] = {}) -> Report:

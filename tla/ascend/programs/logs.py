@@ -22,11 +22,10 @@ from ...core.layout import Layout
 from ..architecture import Architecture, as_architecture
 from ..element import CPP_NAMES
 from ..transfers.instruction import TransferInstruction
-from ..vectors.instruction import OPERATIONS
 from .mmad import MmadInstruction
 from .statements import FILLED, Buffer, Fill, Move, Multiply, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag
 from .trace import PIPES, VECTOR_PIPES, ends_of
-from .vector_logs import Operand, computation
+from .vector_logs import ALL_BITS, CALLS, Operand, computation
 
 #: AscendC's TPosition by number: the memory that a local tensor lies in.
 _POSITIONS = {1: "L1", 2: "L0A", 3: "L1", 4: "L0B", 5: "L1", 6: "Bias", 7: "L0C", 13: "L1", 14: "FixBuf"}
@@ -68,6 +67,7 @@ _SILENT = frozenset(
         "SetFixPipeClipRelu",
         "SetHF32Mode",
         "SetMMLayoutTransform",
+        "SetMaskNorm",
     ]
 )
 
@@ -91,6 +91,7 @@ class _State:
         self.wide = arch.name == "Ascend950"
         self.matrix: Mapping[str, int] = MappingProxyType({})
         self.nd: tuple[int, int, int] = (1, 0, 0)
+        self.mask = ALL_BITS
 
 
 def read_log(lines: Iterable[str], arch: str | Architecture, tensors: Iterable[Buffer]) -> Program:
@@ -163,8 +164,11 @@ def _statements(record: dict[str, Any], state: _State, buffers: Mapping[str, Buf
         yield _multiply(args, buffers, sparse=name == "MmadWithSparse")
     elif name == "InitConstValue":
         yield _fill(args, buffers)
-    elif name in OPERATIONS:
-        yield computation(name, args, lambda x: _operand(x, buffers))
+    elif name in ("SetVectorMask", "ResetMask"):
+        high, low = args or (-1, -1)
+        state.mask = (int(high) << 64 | int(low) & ALL_BITS >> 64) & ALL_BITS
+    elif name in CALLS:
+        yield computation(name, args, lambda x: _operand(x, buffers), state.mask)
     elif name in _MOVES:
         yield _move(record, state, buffers)
     else:

@@ -6,11 +6,12 @@ Source: CATLASS `BlockMmadTla`, `BasicMatmulTla`.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from ...core.element import half
-from ...core.errors import LeafTypeError, RangeError
+from ...core.errors import LeafTypeError, RangeError, require_type
 from ...core.int_tuple import shown
 from ...core.ints import known, leaf
 from ...core.layout import Layout, require_origin
@@ -20,7 +21,9 @@ from ..element import as_element
 from ..recognize import recognize
 from ..schedules import BlockSwizzle, GemmIdentityBlockSwizzle
 from ..schedules.schedule import positive, sizes_of
-from ..tags import RowMajor, Tag, zN
+from ..schedules.swizzles import require_product_swizzle
+from ..tags import GIVEN, RowMajor, Tag, zN
+from ..transfers.fixpipe import settings_of
 from .any_matmul import AnyMatmulBlock
 from .any_sizes import NAMES
 from .block import L1_TAGS, Operand, Plan, Tiling
@@ -79,7 +82,8 @@ def block(
                    "SPLIT_N" half of the rows, or of the columns, to each of two; "NO_SPLIT" all to one. stages={"UB": 2} of
                    them; None: C goes straight to global memory
     padding        {"A": "PADDING_NZ", "B": "PADDING_ND"}: what vector cores lay out anew before, in a workspace that the
-                   kernel is given: PADDING_ND in rows of whole 512 bytes, PADDING_NZ in blocks (on AtlasA2 and AtlasA3)
+                   kernel is given: PADDING_ND in rows of whole 512 bytes, PADDING_NZ in fractals (on AtlasA2 and AtlasA3),
+                   PADDING_BLOCK_ND in blocks of rows, each a tile of L1
     Returns        MatmulBlock; of sizes that are names AnyMatmulBlock, whose matrices have tags, and no slices of k
     Raises         LeafTypeError for types and tags that no instruction has; RangeError for tiles that do not fit, or
                    lie at no whole unit; Unproven for a transfer that is not proved to be right
@@ -99,19 +103,23 @@ def block(
     sizes = _any_sizes(problem)
     open_ = sizes is not None
     m, n, k = sizes = sizes or _sizes("problem", problem)
+    for name, given in (("bias", bias), ("unit_flag", unit_flag), ("relu", relu)):
+        require_type(given, bool, f"{name}={given!r:.40} of a block, of type", "True or False", f"write {name}=True")
+    require_product_swizzle("a block", swizzle)
     left, right, out = (
         _operand(name, given, shape, open_)
         for name, given, shape in (("a", a, (m, k)), ("b", b, (k // 2 if sparse else k, n)), ("c", c, (m, n)))
     )
     _require_tiles(tiles, inner, max(16, int(left.element.C0), int(right.element.C0)))
     _require_ways({"scales": scales, "sparse": sparse, "split": split is not None, "padding": bool(padding)}, open_)
-    matrices, left, right = _padded(padding, left, right, options)
+    matrices, left, right = _padded(padding, left, right, tiles, options)
     if sparse:
         require_sparse((left.element, right.element), arch, k, bias)
         require_sparse_tiles(right.tag, (tiles[2], inner[2]))
     if scales:
         require_scales(arch, k, (left.element, left.tag), (right.element, right.tag), (tiles[2], inner[2]))
     total = accumulator_of(left.element, right.element, arch)
+    _require_scale(quant, scale, settings_of(out.element, total, quant, relu, "AtlasA" not in arch.name))
     factor = int(leaf(splitkFactor))
     if factor > 1 and (bias or out.element != total or open_):
         what = "biases" if bias else "sizes that are names" if open_ else f"C of {out.element}"
@@ -137,7 +145,9 @@ def block(
     return MatmulBlock(sizes, plan, schedule, paddings_of(arch, matrices, schedule.cores) if matrices else None)
 
 
-def _padded(given: Any, a: Operand, b: Operand, options: Mapping[str, Any]) -> tuple[list[Padded], Operand, Operand]:
+def _padded(
+    given: Any, a: Operand, b: Operand, tiles: tuple[int, int, int], options: Mapping[str, Any]
+) -> tuple[list[Padded], Operand, Operand]:
     """The matrices that are laid out anew, and A and B as they are read then."""
     if given is None:
         return [], a, b
@@ -146,25 +156,48 @@ def _padded(given: Any, a: Operand, b: Operand, options: Mapping[str, Any]) -> t
     for name in ("scales", "sparse", "split"):
         if given and options[name]:
             raise LeafTypeError(f"padding= of a block with {name}=", f"one without {name}=", "leave out padding=")
-    matrices = {"A": a, "B": b}
-    made = [padded(name, x, given[name]) for name, x in matrices.items() if name in given]
+    matrices, (m, n, k) = {"A": a, "B": b}, tiles
+    blocks = {"A": (m, k), "B": (k, n)}
+    made = [padded(name, x, given[name], blocks[name]) for name, x in matrices.items() if name in given]
     matrices |= {x.name: x.after for x in made}
     return made, matrices["A"], matrices["B"]
 
 
 def _require_ways(given: dict[str, object], open_: bool) -> None:
-    """LeafTypeError for what is neither True nor False, and for what asks for known sizes; open_: one is not."""
+    """LeafTypeError for what is neither True nor False, and for ways that ask for known sizes; open_: one is not."""
+    for name, fix in (("scales", "give scales to execute"), ("sparse", "write sparse=True")):
+        require_type(given[name], bool, f"{name}={given[name]!r:.40} of a block, of type", "True or False", fix)
     for name, wanted in given.items():
-        if not isinstance(wanted, bool):
-            fix = "give scales to execute" if name == "scales" else "write sparse=True"
-            raise LeafTypeError(f"{name}={wanted!r:.40} of a block", "True or False", fix)
         if wanted and open_:
             what, fix = f"{name}= of sizes that are names", "write block((1000, 700, 500), ...)"
             raise LeafTypeError(what, "a problem of numbers", fix)
 
 
+def _require_scale(quant: str, scale: Any, settings: Mapping[str, str]) -> None:
+    """LeafTypeError for a scale that Fixpipe does not take, and for none where it takes one.
+
+    settings   the fields of Fixpipe, which say whether it scales
+    """
+    what, mode = f"scale={scale!r:.40} with quant={quant!r}", settings["quantPre"].rpartition("::")[2]
+    if quant == "PER_CHANNEL":
+        fix = "multiply the columns of B, or C afterwards"
+        raise LeafTypeError("quant='PER_CHANNEL' of a block", "NO_QUANT, or PER_TENSOR with scale=", fix)
+    if quant == "NO_QUANT" and scale is not None:
+        raise LeafTypeError(what, "scale= with quant='PER_TENSOR'", 'write quant="PER_TENSOR", or leave scale= out')
+    if quant == "NO_QUANT":
+        return
+    if isinstance(scale, bool) or not isinstance(scale, (int, float)) or not math.isfinite(scale):
+        raise LeafTypeError(what, "a number, which all of C is multiplied by", "write scale=0.5")
+    if mode in ("NoQuant", "F322F16", "F322BF16"):
+        expected = "a conversion that scales: on AtlasA2 to int8 or uint8, and of int32 to half"
+        raise LeafTypeError(f"{what}, {mode}, which scales nothing", expected, "leave out quant= and scale=")
+
+
 def _sizes(what: str, given: object) -> tuple[int, int, int]:
     m, n, k = sizes_of(f"the {what} of a block", given)
+    if min(m, n, k) < 1:
+        fix = "leave out what is empty" if what == "problem" else "write (128, 256, 64)"
+        raise RangeError(f"the {what} of a block: {shown((m, n, k))}", "sizes of 1 or more", fix)
     return m, n, k
 
 
@@ -211,6 +244,10 @@ def _operand(name: str, given: Any, shape: tuple[Any, Any], open_: bool) -> Oper
         if tuple(map(int, require_origin("a matrix", layout))) != shape:
             what = f"{name} of {shown(layout.origin_shape)}"
             raise RangeError(what, f"{shown(shape)}", "make the layout with these sizes")
+    elif isinstance(how, Tag) and GIVEN in how.blocks:
+        what, given = f"{name} of the tag {how} without blocks", f"MakeLayout[{element}, {how}](rows, cols, 32, 64)"
+        fix = f"write {name}=({element}, {'RowMajor' if open_ else given})"
+        raise LeafTypeError(what, "a layout, which says how large its blocks are, of sizes that are numbers", fix)
     elif isinstance(how, Tag):
         tag, layout = how, how.MakeLayout(element, *shape)
     else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...core import element as types
-from ...core.errors import LeafTypeError, RangeError
+from ...core.errors import LeafTypeError, RangeError, require_type
 from ...core.int_tuple import shown
 from ...core.ints import is_int, leaf
 from ..architecture import AtlasA2, as_architecture
@@ -54,8 +54,9 @@ def conv_block(
     arch, element = as_architecture(arch), as_element(element)
     if element not in (types.half, types.bf16):
         raise LeafTypeError(f"a convolution of {element}", "half or bf16", "write element=half")
-    if swizzle.name != "Conv2dIdentityBlockSwizzle":
-        what = f"a convolution dealt by {swizzle.name}"
+    require_type(bias, bool, f"bias={bias!r:.40} of a convolution, of type", "True or False", "write bias=True")
+    if not isinstance(swizzle, ConvolutionSwizzle) or swizzle.name != "Conv2dIdentityBlockSwizzle":
+        what = f"a convolution dealt by {swizzle!r:.60}"
         raise LeafTypeError(what, "boxes: Conv2dIdentityBlockSwizzle", "leave out swizzle=")
     batch, channels, *sizes = _whole("images", images, 5)
     count, *kernel = _whole("filters", filters, 4)
@@ -70,14 +71,14 @@ def conv_block(
             fix = f"take a padding of at most {x.dilation * (x.kernel - 1)}, and a larger image"
             raise RangeError(what, "windows that each have a part of the image", fix)
     (stage_count,) = _whole("stages", (stages,), 1)
-    if 2 * stage_count + bool(bias) > 8:
+    if 2 * stage_count + bias > 8:
         raise RangeError(f"{stage_count} stages", "at most 8 events, with biases 7", "write stages=2")
     outs = batch * windows[0].places, windows[1].places, windows[2].places, count
     ho, wo, cout = min(ho, outs[1]), min(wo, outs[2]), min(cout, -(-count // C0) * C0)
     table = swizzle(outs, (ho, wo, cout), cores=cores)
     depth, height, width = windows
     made = ConvolutionBlocks(
-        arch, batch, channels, count, (depth, height, width), (ho, wo, cout), element, bool(bias), stage_count, table
+        arch, batch, channels, count, (depth, height, width), (ho, wo, cout), element, bias, stage_count, table
     )
     _ = made.buffers  # where they do not fit, this raises
     return made
@@ -86,7 +87,7 @@ def conv_block(
 def _whole(name: str, given: Any, count: int, least: int = 1) -> tuple[int, ...]:
     """So many integers."""
     if not isinstance(given, tuple) or len(given) != count or not all(map(is_int, given)):
-        what = f"{name}={shown(given) if isinstance(given, tuple) else given!r:.60}"
+        what = f"{name}={shown(given) if isinstance(given, tuple) else repr(given):.60}"
         raise LeafTypeError(what, f"{count} integers", f"write {name}=({', '.join('1' * count)})")
     found = tuple(int(leaf(n)) for n in given)
     if min(found) < least:

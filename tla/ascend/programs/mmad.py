@@ -222,6 +222,10 @@ def mmad(
         require_place(place, side, arch)
         _require_aligned(place, side)
     m, n, k = _sizes(sides[0], sides[1], sides[2], sparse)
+    if bias is not None and not require("<=", n, sides[3].valid[-1], lambda: "mmad: a bias for each column"):
+        raise RangeError(
+            f"mmad of {n} columns with {sides[3].valid[-1]} biases", f"{n} biases", "give one of each column"
+        )
     fields = _fields(m, n, k, arch, init and bias is None, unit_flag, vector)
     _require_scaled(left, right, arch, k, scaled)
     if sparse:
@@ -320,8 +324,10 @@ def _fields(m: int, n: int, k: int, arch: Architecture, init: bool, unit_flag: i
     elif arch.name in _A2:
         require("<=", 2, m, lambda: "mmad of one row, which is read as a vector (GEMV): take 16 rows then")
     for name, size in zip("mnk", (m, n, k)):
+        if known(size) == 0:  # Mmad does nothing then, and writes no sum of none
+            raise RangeError(f"Mmad: {name} = 0", f"1 to {MOST}", "leave out what is empty")
         if not require("<=", size, MOST, lambda name=name: f"Mmad: {name}"):  # type: ignore[misc]
-            raise RangeError(f"Mmad: {name} = {size}", f"0 to {MOST}", "multiply smaller tiles, one after another")
+            raise RangeError(f"Mmad: {name} = {size}", f"1 to {MOST}", "multiply smaller tiles, one after another")
     fields = {"m": m, "n": n, "k": k, "unitFlag": unit_flag, "kDirectionAlign": 0, "cmatrixInitVal": int(init)}
     return fields if arch.name in _A2 else {**fields, "disableGemv": int(not vector)}
 

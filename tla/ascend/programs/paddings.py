@@ -1,10 +1,12 @@
-"""Matrices that vector cores lay out anew before a product: with PADDING_ND rows of whole 512 bytes, with PADDING_NZ blocks.
+"""Matrices that vector cores lay out anew before a product: with PADDING_ND in rows of whole 512 bytes, with PADDING_NZ in
+fractals, with PADDING_BLOCK_ND in blocks of rows, each a tile of L1.
 
 Every vector core moves its share of tiles to UB, there into blocks where it has to be, and on to a workspace in global
 memory; UB holds two at a time. Behind the last stands a barrier of all vector cores, so that the product begins when all
 is there.
 
-Source: CATLASS `PaddingMatrixND`, `PaddingMatrixNZ`, `PaddingBuilder` (padding_matmul.hpp), `OptimizedMatmulTla`.
+Source: CATLASS `PaddingMatrixND`, `PaddingMatrixNZ`, `PaddingMatrixBlockND`, `PaddingBuilder` (padding_matmul.hpp),
+`OptimizedMatmulTla`.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from ...core.layout import Layout, require_origin
 from ...tensors.tensor import Tensor
 from ...tensors.views import GetTile
 from ..architecture import Architecture
-from ..tags import ColumnMajor, RowMajor, nZ, zN
+from ..tags import ColumnMajor, PaddingColumnMajor, PaddingRowMajor, RowMajor, nZ, zN
 from ..transfers import transfer
 from ..transfers.side import tensor_at
 from ..vectors.plan import vector
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 #: A way of padding -> the bytes of UB that a tile of it has at most.
-WAYS = {"PADDING_ND": 96 * 1024, "PADDING_NZ": 48 * 1024}
+WAYS = {"PADDING_ND": 96 * 1024, "PADDING_NZ": 48 * 1024, "PADDING_BLOCK_ND": 96 * 1024}
 #: The bytes that PADDING_ND makes rows a multiple of: these are read best.
 _WHOLE = 512
 #: The vector cores beside a core for matrices, and the tiles that are in UB at a time.
@@ -71,12 +73,15 @@ class Padded(NamedTuple):
         high, wide = self.sizes
         if x.tag in (zN, nZ):
             return tensor_at("GM", zN.MakeLayout(x.element, high, round_up(wide, int(x.element.C0))))
+        if x.tag in (PaddingRowMajor, PaddingColumnMajor):
+            block = [int(mode[0]) for mode in x.layout.shape][:: -1 if self.turned else 1]
+            return tensor_at("GM", PaddingRowMajor.MakeLayout(x.element, high, wide, *block))
         step = int(x.layout.stride[1 if self.turned else 0])
         return tensor_at("GM", RowMajor.MakeLayout(x.element, high, wide, ld=step))
 
     def tiles(self, room: int, core: int, count: int) -> Iterator[Box]:
-        """The tiles of a vector core, as rows: of PADDING_ND whole rows where they fit, its share one behind the other;
-        of PADDING_NZ every count-th of 16 rows.
+        """The tiles of a vector core, as rows: of PADDING_NZ every count-th of 16 rows; of other ways whole rows where
+        they fit, its share one behind the other.
 
         room   the bytes of a tile at most;  count  the number of vector cores
         """
@@ -94,8 +99,11 @@ class Padded(NamedTuple):
             yield (row, column), (min(step, end - row), min(columns, wide - column))
 
 
-def padded(name: str, x: Operand, way: str) -> Padded:
-    """A matrix of rows, or of columns, with what a way of padding makes of it; LeafTypeError for others."""
+def padded(name: str, x: Operand, way: str, block: tuple[int, int]) -> Padded:
+    """A matrix of rows, or of columns, with what a way of padding makes of it; LeafTypeError for others.
+
+    block   the rows and columns of a tile of it in L1
+    """
     fix = f"leave out padding={{{name!r}: ...}}"
     if not isinstance(way, str) or way not in WAYS:
         raise LeafTypeError(f"padding={{{name!r}: {way!r:.40}}}", f"one of {', '.join(WAYS)}", fix)
@@ -107,6 +115,9 @@ def padded(name: str, x: Operand, way: str) -> Padded:
     if way == "PADDING_NZ":
         tag = zN if x.tag is RowMajor else nZ
         return Padded(name, way, x, Operand(x.element, tag, tag.MakeLayout(x.element, *sizes)))
+    if way == "PADDING_BLOCK_ND":
+        tag = PaddingRowMajor if x.tag is RowMajor else PaddingColumnMajor
+        return Padded(name, way, x, Operand(x.element, tag, tag.MakeLayout(x.element, *sizes, *block)))
     ld = round_up(int(sizes[1 if x.tag is RowMajor else 0]), _WHOLE * 8 // x.element.bits)
     return Padded(name, way, x, Operand(x.element, x.tag, x.tag.MakeLayout(x.element, *sizes, ld=ld)))
 

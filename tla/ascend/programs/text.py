@@ -20,6 +20,7 @@ from ...core.int_tuple import shown
 from ...core.layout import require_origin
 from ..element import CPP_NAMES
 from ..schedules import BlockSwizzle, Schedule
+from ..tags import GIVEN
 from .block import Plan
 from .dsl import dsl
 from .statements import Buffer, Compute, Fill, Move, Multiply, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag
@@ -378,7 +379,7 @@ def _require_basic(plan: Plan, swizzle: str) -> None:
     made = [
         (x, o)
         for x, o in (("A", plan.a), ("B", plan.b), ("C", plan.c))
-        if o.layout != o.tag.MakeLayout(o.element, *require_origin(x, o.layout))
+        if GIVEN in o.tag.blocks or o.layout != o.tag.MakeLayout(o.element, *require_origin(x, o.layout))
     ]
     for wrong, what in (
         (plan.bias, "biases"),

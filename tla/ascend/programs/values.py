@@ -97,7 +97,13 @@ class Values(Machine):
         memory[places.cells] = values
 
     def _computed(self, i: VectorInstruction, sources: list[Places], shape: tuple[int, ...]) -> Any:
-        made = i.computed([self.read(x) for x in sources], i.scalar or 0.0)
+        import numpy as np
+
+        read = [self.read(x) for x in sources]
+        made = i.computed(read, i.scalar or 0.0)
+        if i.name == "Compare":  # a byte with a bit of what nothing was written to
+            unknown = np.isnan(read).any(0).reshape(*made.shape, 8)
+            made = np.where(unknown.any(2), np.nan, made)
         return made if self.exact else _as_held(made, dtype_of(i.elements[0]))
 
     def _added(self, held: Any, values: Any) -> Any:

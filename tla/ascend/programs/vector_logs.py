@@ -1,7 +1,7 @@
 """The calls of the vector unit in a log, as computations.
 
 A call takes as many elements as it says, or repeats with a mask and strides. Elements in a run are repeats side by
-side, and what is left of the last.
+side, and what is left of the last. A mask of 0 is that of the register, which SetVectorMask sets before.
 
 Source: AscendC's vector computation of the first n elements, and its high-dimensional tensor sharding computation.
 """
@@ -13,6 +13,7 @@ from typing import Any
 
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError
+from ..vectors.forms import MODES as COMPARISONS, SPECIAL, Special, repeat_of
 from ..vectors.instruction import BLOCK, MOST_REPEATS, OPERATIONS, REPEAT, VectorInstruction
 from .statements import Compute
 
@@ -23,6 +24,28 @@ _COPY = {
     "dstRepeatSize": "dstRepStride",
     "srcRepeatSize": "srcRepStride",
 }
+_REDUCED = ("dstRepStride", "srcBlkStride", "srcRepStride")
+#: What makes the result of another form -> the numbers of its call behind the tensors.
+_NUMBERS = {
+    "whole": ("mask", "repeatTimes", *_REDUCED),
+    "block": ("repeatTimes", "mask", *_REDUCED),
+    "pair": ("repeatTimes", "mask", *_REDUCED),
+    "spread": ("repeatTimes",),
+    "bits": ("mode", "mask", "repeatTimes"),
+    "select": ("mode", "mask", "repeatTimes"),
+}
+#: ... -> the operands whose strides stand in a struct.
+_STRIDES = {"spread": ("dst",), "bits": ("src0", "src1"), "select": ("dst", "src0", "src1")}
+#: A call that is another one with its numbers in another order, of which dstBlkStride says nothing.
+_SAME = {"RepeatReduceSum": ("WholeReduceSum", ("repeatTimes", "mask", "dstBlkStride", "srcBlkStride", *_REDUCED[::2]))}
+#: AscendC's ReduceOrder and SELMODE that are computed, by number.
+_ONLY_VALUE, _OF_TENSORS = 2, 2
+#: Calls of the vector unit that are read: not Gather, whose table is in no log.
+CALLS = frozenset((*OPERATIONS, *(x for x in SPECIAL if SPECIAL[x].form in _NUMBERS), *_SAME))
+#: The register of the mask with all bits set.
+ALL_BITS = (1 << 128) - 1
+#: So many repeats at a time, whose bits end at a whole block.
+_MOST_OF_BITS = MOST_REPEATS // 4 * 4
 #: The most elements of a call: those of 256 KiB.
 MOST_COUNT = 1 << 18
 #: The ways in which Cast rounds: AscendC's RoundMode.
@@ -31,38 +54,128 @@ MODES = 8
 Operand = tuple[str, int, Element]
 
 
-def computation(name: str, args: list[Any], operand: Callable[[Any], Operand]) -> Compute:
+def computation(name: str, args: list[Any], operand: Callable[[Any], Operand], register: int = ALL_BITS) -> Compute:
     """The computation that a logged call makes.
 
     name      of the call;  args  its arguments, tensors first;  operand  reads a tensor
+    register  the bits of the mask that SetVectorMask has set
 
     Raises LeafTypeError for arguments that are none of such a call, RangeError for fields that the hardware does not
     take, and where a repeat reads what an earlier one of the same call has written.
     """
-    operation = OPERATIONS[name]
-    count = 1 + operation.sources
+    special = SPECIAL.get(_SAME.get(name, (name,))[0])
+    count = len(special.operands) if special else 1 + OPERATIONS[name].sources
     operands = [operand(x) for x in args[:count]]
     rest = args[count:]
-    scalar = _number(name, rest.pop(0) if rest else None) if operation.scalar else None
+    scalar = _number(name, rest.pop(0) if rest else None) if not special and OPERATIONS[name].scalar else None
     fields = next((x for x in rest if isinstance(x, dict)), None)
     numbers = [x for x in rest if _is_integer(x)]
     if any(place != "UB" for place, *_at in operands) or len(operands) != count or not numbers:
         what = f"{name} of {len(operands)} tensors at {', '.join(place for place, *_at in operands)}"
         raise LeafTypeError(what, f"{count} tensors in UB, and how many elements", "log it with the stand-in")
+    if special:
+        made = tuple(_of_form(name, special, operands, numbers, fields or {}, register))
+    else:
+        made = tuple(_of_elements(name, operands, scalar, numbers, fields, register))
+    for i in made:
+        i.require_fields()
+    _require_in_turn(made)
+    return Compute(tuple(place for place, *_at in operands), made)
+
+
+def _of_elements(
+    name: str,
+    operands: list[Operand],
+    scalar: float | None,
+    numbers: list[int],
+    fields: Mapping[str, Any] | None,
+    register: int,
+) -> Iterator[VectorInstruction]:
+    """The instructions of a call whose result has the shape of its sources."""
     if name == "Cast" and len(numbers) > 1 and 0 <= numbers[0] < MODES:
         del numbers[0]  # how it rounds, which changes no place
+    if name == "Duplicate" and len(numbers) == 4 and fields is None:  # its strides are no struct
+        fields = dict(zip(("dstBlkStride", "dstRepStride"), numbers[2:]))
+        del numbers[2:]
     if len(numbers) != (1 if fields is None else 2):
         what = f"{name} of {', '.join(map(str, numbers))} and {'no ' if fields is None else ''}strides"
         expected = "how many elements, or a mask, a number of repeats, and strides"
         raise LeafTypeError(what, expected, "log it with the stand-in")
     if fields is None:
-        made = tuple(_of_run(name, operands, scalar, int(numbers[-1])))
-    else:
-        made = (_of_repeats(name, operands, scalar, (int(numbers[-2]), int(numbers[-1])), fields),)
-    for i in made:
-        i.require_fields()
-    _require_in_turn(made)
-    return Compute(tuple(place for place, *_at in operands), made)
+        yield from _of_run(name, operands, scalar, int(numbers[-1]))
+        return
+    mask = _masked(name, int(numbers[-2]), register, REPEAT // max(e.bits for _place, _at, e in operands))
+    yield _of_repeats(name, operands, scalar, (mask, int(numbers[-1])), fields)
+
+
+def _masked(name: str, mask: int, register: int, most: int) -> int:
+    """The number of elements of a repeat that are computed; of a mask of 0 by the register's lowest bits.
+
+    most   the elements of a repeat
+
+    Raises LeafTypeError for bits with gaps.
+    """
+    bits = register & ((1 << most) - 1)
+    if mask or not bits:
+        return mask
+    if bits & (bits + 1):
+        raise LeafTypeError(f"{name} with the mask {bits:#x}", "the first bits, without gaps", "log a mask of these")
+    return bits.bit_length()
+
+
+def _of_form(
+    name: str, special: Special, operands: list[Operand], numbers: list[int], fields: Mapping[str, Any], register: int
+) -> Iterator[VectorInstruction]:
+    """The instructions of a call whose result has another shape than its sources."""
+    elements = tuple(e for _place, _at, e in operands)
+    bytes_ = {"bits": "dst", "select": "sel"}.get(special.form)
+    if len({e.bits for side, e in zip(special.operands, elements) if side != bytes_}) > 1:
+        what = f"{name} of {', '.join(map(str, elements))}"
+        raise LeafTypeError(what, "operands of one type", "log it with the stand-in")
+    if special.form not in ("bits", "select") or len(numbers) != 2 or fields:
+        yield _of_one_form(name, special, operands, numbers, fields, register)
+        return
+    (mode, count), most = numbers, repeat_of(elements)
+    if count < 1 or count % most or count > MOST_COUNT:
+        what = f"{name} of {count} elements"
+        raise RangeError(what, f"whole repeats of {most}, at most {MOST_COUNT}", "fill the last repeat up")
+    usual = {f"{side}{kind}Stride": n for side in _STRIDES[special.form] for kind, n in (("Blk", 1), ("Rep", 8))}
+    for first in range(0, count, _MOST_OF_BITS * most):
+        sides = zip(special.operands, operands)
+        here = [(place, at + first // (8 if side == bytes_ else 1), e) for side, (place, at, e) in sides]
+        repeats = min(_MOST_OF_BITS, (count - first) // most)
+        yield _of_one_form(name, special, here, [mode, most, repeats], usual, register)
+
+
+def _of_one_form(
+    name: str, special: Special, operands: list[Operand], numbers: list[int], fields: Mapping[str, Any], register: int
+) -> VectorInstruction:
+    """The instruction of the numbers of a call and its strides."""
+    form, elements = special.form, tuple(e for _place, _at, e in operands)
+    called, names = _SAME.get(name, (name, _NUMBERS[form]))
+    names = (*names, "order") if form == "whole" and not called.endswith("Sum") else names
+    strides = [f"{side}{kind}Stride" for kind in ("Blk", "Rep") for side in _STRIDES.get(form, ())]
+    if len(numbers) != len(names) or any(not _is_integer(fields.get(x)) for x in strides):
+        what = f"{name} of {', '.join(map(str, numbers))} and {len(fields)} fields"
+        raise LeafTypeError(what, ", ".join((*names, *strides)), "log it with the stand-in")
+    told = {**dict(zip(names, numbers)), **{x: fields[x] for x in strides}}
+    enums = {x: told.pop(x) for x in ("order", "mode") if x in told}
+    known = {"order": (_ONLY_VALUE,), "mode": range(len(COMPARISONS)) if form == "bits" else (_OF_TENSORS,)}
+    for what, number in enums.items():
+        if number not in known[what]:
+            expected = "ORDER_ONLY_VALUE of a reduction, a CMPMODE, VSEL_TENSOR_TENSOR_MODE of Select"
+            fix = "check the parts before and behind it"
+            raise LeafTypeError(f"{name} with the {what} {number}", expected, fix)
+    if name in _SAME:
+        del told["dstBlkStride"]
+    if form != "spread":
+        most, c0 = repeat_of(elements), int(elements[-1].C0)
+        told["mask"] = _masked(name, told["mask"], register, most)
+        if told["mask"] < {"whole": 1, "block": most - c0 + 1}.get(form, most):
+            what = f"{name} with a mask of {told['mask']} of {most}"
+            raise RangeError(what, "one of all results: no manual says what others are", "compute whole repeats")
+    mode = [*COMPARISONS][enums["mode"]] if form == "bits" else ""
+    return VectorInstruction(called, tuple(at for _place, at, _e in operands), told, elements, mode=mode)
 
 
 def _number(name: str, given: Any) -> float:

@@ -51,7 +51,9 @@ def sizes_of(what: str, sizes: object, rank: int = 3) -> tuple[int, ...]:
 
 def positive(what: str, given: IntLike | None) -> int:
     """A number that is 1 or more, and no more than are gone through."""
-    n = require_countable(what, int(leaf(given)))
+    n = int(leaf(given))
+    if n >= MOST_BLOCKS:
+        raise RangeError(f"{n} {what}", f"less than {MOST_BLOCKS}", f"take fewer {what}")
     if n < 1:
         raise RangeError(f"{n} {what}", "1 or more", f"leave {what} out for 1")
     return n

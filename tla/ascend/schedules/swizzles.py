@@ -88,6 +88,13 @@ class BlockSwizzle:
         return self.name if self.order_of in _FIXED else f"{self.name}[{self.offset}, {self.direction}]"
 
 
+def require_product_swizzle(what: str, given: object) -> None:
+    """LeafTypeError for what is no block swizzle of a product; what: which is dealt by it."""
+    if not isinstance(given, BlockSwizzle) or given.rank != 3:
+        expected = "a block swizzle of (m, n, k)"
+        raise LeafTypeError(f"{what} dealt by {given!r:.60}", expected, "write swizzle=GemmIdentityBlockSwizzle[3, 0]")
+
+
 #: The orders without an offset.
 _FIXED = (columns, lines, windows_of_4)
 

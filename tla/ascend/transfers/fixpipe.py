@@ -86,7 +86,9 @@ def settings_of(element: Element, source: Element, granularity: str, relu: bool,
         given = f"elements of {name} bits" if name.isdigit() else name
         what = f"Fixpipe of {source} to {given} with quant={granularity!r}"
         expected = f"to {', '.join(to) or 'another from float or int32'}"
-        raise LeafTypeError(what, expected, "name the types: element=half, accumulator=int32")
+        other = next((g for s, e, g in modes if (s, e) == (source.name, name)), None)
+        fix = f'write quant="{other}"' if other else "name the types: element=half, accumulator=int32"
+        raise LeafTypeError(what, expected, fix)
     made = {"quantPre": f"QuantMode_t::{mode}", "Source": CPP_NAMES[source.name]}
     return {**made, **_SCALED[wide, granularity], **({"reluEn": "true"} if relu else {})}
 

@@ -273,7 +273,9 @@ def _neighbours(table: list[Path], a: str, b: str) -> str:
 
 
 def _detour(table: list[Path], a: str, b: str) -> str:
-    """The shortest way over positions between, if there is one."""
+    """The shortest way over positions between, if there is one; inside of UB the vector unit's."""
+    if a == b == "UB":
+        return 'write vector("Copy", dst, src)'
     ways: list[tuple[str, ...]] = [(a,)]
     while ways:
         ways = [(*way, n) for way in ways for n in sorted({p.dst for p in table if p.src == way[-1]} - {*way[1:]})]

@@ -99,7 +99,10 @@ def result_of(special: Special, values: list[Any], p: Fields, c0: int, mode: str
         return np.packbits(getattr(np, MODES[mode])(*values), axis=1, bitorder="little")
     if special.form == "select":
         bits, one, other = values
-        return np.where(np.unpackbits(bits, axis=1, bitorder="little")[:, : one.shape[1]] == 1, one, other)
+        unknown = np.isnan(bits)  # bytes that nothing was written to
+        chosen = np.unpackbits(np.where(unknown, 0, bits).astype(np.uint8), axis=1, bitorder="little")
+        made = np.where(chosen[:, : one.shape[1]] == 1, one, other)
+        return np.where(np.repeat(unknown, 8, 1)[:, : one.shape[1]], np.nan, made) if unknown.any() else made
     return values[0]
 
 

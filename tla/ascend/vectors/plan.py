@@ -92,7 +92,8 @@ def _require_operation(name: str, sources: int, scalar: float | None) -> None:
     found = OPERATIONS.get(name) if isinstance(name, str) else None
     if found is None:
         what = f"the vector operation {shown(name)}"
-        raise LeafTypeError(what, f"one of {', '.join(OPERATIONS)}", 'write vector("Add", dst, a, b)')
+        expected = f"one of {', '.join((*OPERATIONS, *SPECIAL))}"
+        raise LeafTypeError(what, expected, 'write vector("Add", dst, a, b)')
     if sources != found.sources or (scalar is None) == found.scalar:
         given = f"{sources} sources and {'no' if scalar is None else 'a'} scalar"
         expected = f"{found.sources} sources and {'a' if found.scalar else 'no'} scalar"
