@@ -4,6 +4,7 @@ them; what is computed in float, so that no product of halves is rounded before 
 import functools
 import re
 
+import gluon_kernels
 import numpy as np
 import pytest
 
@@ -349,6 +350,21 @@ def test_products_of_shared_memory(element, made, arch, opcode, tmp_path):
     _ptx, cubin = nvrtc.compiled(product.source("cuda", *given, arch=arch).text, arch)
     counts = nvrtc.opcodes(cubin, tmp_path)
     assert sum(x for name, x in counts.items() if name.startswith(opcode)) == 1, counts
+
+
+@pytest.mark.parametrize(
+    ("variant", "arch", "instruction", "count"),
+    [
+        ("mma_bf16", "sm_80", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 64),
+        ("mma_e4m3", "sm_89", "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", 64),
+        ("mfma_bf16", "gfx942", "v_mfma_f32_32x32x8_bf16", 16),
+        ("mfma_e4m3fnuz", "gfx942", "v_mfma_f32_32x32x16_fp8_fp8", 16),
+    ],
+)
+def test_gluon_of_products_has_their_instructions(variant, arch, instruction, count, tmp_path):
+    made, given, parameters = variants()[variant]
+    _source, asm = gluon_kernels.compiled(made, given, parameters.split(), tmp_path, arch)
+    assert asm.count(instruction) == count
 
 
 # ------------------------------------------------------------------------------------------------------------- refused

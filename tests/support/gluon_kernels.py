@@ -15,7 +15,8 @@ from tla.tensors.tensor import Tensor
 
 import gluon_compiled
 
-_POINTERS = {"float16": "*fp16", "float32": "*fp32", "uint16": "*u16", "int32": "*i32"}
+_POINTERS = {"float16": "*fp16", "bfloat16": "*bf16", "float32": "*fp32", "uint16": "*u16", "int32": "*i32"}
+_POINTERS |= {"float8_e4m3fn": "*fp8e4nv", "float8_e5m2": "*fp8e5", "float8_e4m3fnuz": "*fp8e4b8"}
 
 
 def compiled(kernel, arguments, parameters, folder, arch="sm_80"):

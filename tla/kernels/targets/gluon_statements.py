@@ -44,7 +44,7 @@ from ..tiles.tiles import Argument, Columns, Memory, Piece, Registers, Side, Til
 from ..tiles.whole import is_filled_before
 from .gluon_elements import FUNCTIONS, REDUCTIONS, function_text, literal, numbers_of, operands_in
 from .gluon_tensor_memory import TensorMemory, joined
-from .gluon_tiles import INDENT, TYPES, type_of
+from .gluon_tiles import INDENT, NARROW, TYPES, type_of
 
 
 class Writer(TensorMemory):
@@ -265,7 +265,7 @@ class Writer(TensorMemory):
     def _other(self, s: Statement, target: Side, tile: Tile, filled: Fill | None) -> Any:
         """The text of what a target has where a mask does not hold; None for anything."""
         if filled is not None:
-            return self._number(filled.value, filled.target)
+            return self._number(filled.value, str(filled.target.tensor.dtype))
         if isinstance(target, Registers) and target.piece in self.known:
             return self.name(target.piece)
         if isinstance(target, Memory) and target.number in self.stored:
@@ -303,20 +303,24 @@ class Writer(TensorMemory):
     def _value(self, s: Statement, names: dict[str, str], given: dict[str, Access], tile: Tile) -> str:
         """The text of the value that a statement writes."""
         if isinstance(s, Fill):
-            kind = type_of(s.target.tensor)
-            return f"gl.full({[*tile.shape]}, {self._number(s.value, s.target)}, {kind}, {self.layout_of(tile)})"
+            value = self._number(s.value, str(s.target.tensor.dtype))
+            return f"gl.full({[*tile.shape]}, {value}, {type_of(s.target.tensor)}, {self.layout_of(tile)})"
         if isinstance(s, Copy):
             return _cast(names["source"], s.source.tensor, str(s.target.tensor.dtype))
         if isinstance(s, Axpby):
-            a, b = (self._number(x, s.y) for x in (s.alpha, s.beta))
             if s.x.tensor.dtype != s.y.tensor.dtype:
                 what = f"axpby of {s.x.tensor.dtype} to {s.y.tensor.dtype}"
                 raise refused(s.line, what, "one type", "write transform, which converts")
-            first = f"{a} * {names['x']}"
-            if "y" not in names:
-                return first
-            both = f"{first} + {b} * {names['y']}"
-            return f"gl.where({s.beta.name} == 0, {first}, {both})" if isinstance(s.beta, Scalar) else both
+            kind = str(s.y.tensor.dtype)
+            wide = "float32" if kind in NARROW else kind
+            a, b = (self._number(x, wide) for x in (s.alpha, s.beta))
+            sides = {name: _cast(text, s.y.tensor, wide) for name, text in names.items()}
+            made = first = f"{a} * {sides['x']}"
+            if "y" in sides:
+                made = f"{first} + {b} * {sides['y']}"
+            if "y" in sides and isinstance(s.beta, Scalar):
+                made = f"gl.where({s.beta.name} == 0, {first}, {made})"
+            return made if wide == kind else f"({made}).to({TYPES[kind]})"
         import numpy as np
 
         assert isinstance(s, Transform)
@@ -364,13 +368,13 @@ class Writer(TensorMemory):
             raise refused(s.line, what, "of a thread's own registers", "reduce, then shuffle_xor")
         self._require_same(s, source, tile)
         kind = str(s.target.tensor.dtype)
-        wide = "float32" if kind == "float16" else kind
+        wide = "float32" if kind in NARROW else kind
         text = _cast(self.name(source.piece), s.operands[1].tensor, wide)
         for axis in reversed(mine.whole[1]):
             text = f"{REDUCTIONS[f.op]}({text}, {axis})"
         self._define(total.piece)
         made = FUNCTIONS[f.op].format(_cast(self.name(total.piece), s.target.tensor, wide), text)
-        made = made if wide == str(s.target.tensor.dtype) else f"({made}).to(gl.float16)"
+        made = made if wide == kind else f"({made}).to({TYPES[kind]})"
         self.put(f"{self.name(total.piece)} = {made}")
 
     def _shuffle(self, s: Shuffle) -> None:
@@ -419,11 +423,11 @@ class Writer(TensorMemory):
             word, self._under_way = "warpgroup_mma", [*self._under_way, self.name(d.piece)]
         self.put(f"{self.name(d.piece)} = {word}({', '.join(texts)}, {self.name(c.piece)}{more})")
 
-    def _number(self, x: int | float | Scalar, access: Access) -> str:
+    def _number(self, x: int | float | Scalar, kind: str) -> str:
         """A number, or a scalar argument, as a value of an element type."""
         if isinstance(x, Scalar):
-            return f"{x.name}.to({type_of(access.tensor)})" if str(access.tensor.dtype) == "float16" else x.name
-        return literal(x) if access.tensor.dtype.kind == "f" else str(int(x))
+            return x.name if str(x.dtype) == kind else f"{x.name}.to({TYPES[kind]})"
+        return literal(x) if "float" in kind else str(int(x))
 
 
 def _is_reduction(sides: Sequence[Side]) -> bool:

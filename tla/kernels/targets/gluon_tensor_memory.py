@@ -87,9 +87,10 @@ class TensorMemory(Loads):
 
         x = side_of(self.program, s.line, s.operands[name])
         atom, rows = s.step.mma.atom, int([*leaves(s.step.mma.atom.shape_mnk)]["AB".index(name)])
-        if not isinstance(x, Memory) or str(s.operands[name].tensor.dtype) != "float16" or atom.sparsity or atom.val_SF:
+        is_narrow = str(s.operands[name].tensor.dtype) in ("float16", "bfloat16")
+        if not isinstance(x, Memory) or not is_narrow or atom.sparsity or atom.val_SF:
             what = f"{name} of {atom.name}"
-            raise refused(s.line, what, "dense float16 in shared memory", "use target 'cuda'")
+            raise refused(s.line, what, "dense float16 or bfloat16 in shared memory", "use target 'cuda'")
         at, along = (c[0].reshape(-1, rows) for c in x.at)
         first, extent = int(along.min()), len(along)
         here = (at == np.arange(rows)).all() and (along == first + np.arange(extent)[:, None]).all()

@@ -13,7 +13,7 @@ from ...codegen.expressions.graph import ops_in
 from ...codegen.expressions.plan import plan
 from ...codegen.expressions.target import Syntax, statements
 from ...codegen.indices.python import SYNTAX
-from ...core.errors import RangeError
+from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import leaves, product_each, size
 from ...core.ints import Leaf, known
 from ...core.layout import Layout
@@ -33,6 +33,10 @@ from .gluon_layouts import DESCRIBED, MATRIX, distributed, layout_text, shared_l
 #: numpy's type -> Gluon's.
 TYPES = {f"{kind}{bits}": f"gl.{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
 TYPES |= {f"float{bits}": f"gl.float{bits}" for bits in (16, 32, 64)}
+#: Floats of less than 32 bits, which are computed in float32; of 8 bits those of NVIDIA, and of AMD.
+NARROW = {"float16": "gl.float16", "bfloat16": "gl.bfloat16", "float8_e4m3fn": "gl.float8e4nv"}
+NARROW |= {"float8_e5m2": "gl.float8e5", "float8_e4m3fnuz": "gl.float8e4b8", "float8_e5m2fnuz": "gl.float8e5b16"}
+TYPES |= NARROW
 _SYNTAX: Syntax = {**SYNTAX, "min": (99, "gl.minimum({}, {})"), "max": (99, "gl.maximum({}, {})")}
 INDENT = "    "
 
@@ -226,4 +230,9 @@ def _arange(layout: str, shape: Sequence[int], d: int) -> str:
 
 
 def type_of(t: Tensor) -> str:
-    return TYPES[str(t.dtype)]
+    """Gluon's name of a tensor's element type. Raises LeafTypeError for a type that it does not have."""
+    name = str(t.dtype)
+    if name not in TYPES:
+        what = f"elements of {name} in Gluon's text"
+        raise LeafTypeError(what, f"one of {', '.join(TYPES)}", "use run for this type, or give it another")
+    return TYPES[name]
