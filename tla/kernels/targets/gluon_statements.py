@@ -314,11 +314,11 @@ class Writer(TensorMemory):
             kind = str(s.y.tensor.dtype)
             wide = "float32" if kind in NARROW else kind
             a, b = (self._number(x, wide) for x in (s.alpha, s.beta))
-            sides = {name: _cast(text, s.y.tensor, wide) for name, text in names.items()}
-            made = first = f"{a} * {sides['x']}"
-            if "y" in sides:
-                made = f"{first} + {b} * {sides['y']}"
-            if "y" in sides and isinstance(s.beta, Scalar):
+            texts = {name: _cast(text, s.y.tensor, wide) for name, text in names.items()}
+            made = first = f"{a} * {texts['x']}"
+            if "y" in texts:
+                made = f"{first} + {b} * {texts['y']}"
+            if "y" in texts and isinstance(s.beta, Scalar):
                 made = f"gl.where({s.beta.name} == 0, {first}, {made})"
             return made if wide == kind else f"({made}).to({TYPES[kind]})"
         import numpy as np
