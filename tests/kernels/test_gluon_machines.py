@@ -8,7 +8,7 @@ import pytest
 from gluon_kernels import Launched, compiled
 
 from tests.kernels.test_gluon import drawn, examples, launched, numbers, product, refusal
-from tla import Int, LeafTypeError, ceil_div, local_tile, make_layout, parse, tile_to_shape
+from tla import Int, LeafTypeError, ceil_div, dim, local_tile, make_layout, parse, tile_to_shape
 from tla.gpu import GMMA, atom, float as f32, make_fragment_like, make_tiled_mma, tma_transaction_bytes
 from tla.kernels import (
     arrive_barrier,
@@ -117,6 +117,16 @@ def test_tiles_that_tma_loads_and_stores_equal_run(name, tmp_path):
     call = Launched(*compiled(made, (matrix, matrix), "a b", tmp_path, "sm_90"), tmp_path)
     assert [x[:2] for x in call.source.maps] == [("map0", "a"), ("map1", "b")]
     call(a, b)
+    assert (b == 2 * a).all()
+
+
+def test_offsets_of_64_bits_leave_coordinates_and_phases_narrow(tmp_path):
+    m, n = (dim(name, at_least=1, at_most=2**33, multiple_of=4) for name in "mn")
+    matrix = tensor(np.float32, make_layout((m, n), stride=(n, Int[1]())))
+    call = Launched(*compiled(doubled_of(LAYOUTS["rows"]), (matrix, matrix), "m n a b", tmp_path, "sm_90"), tmp_path)
+    assert "bid0 = gl.program_id(0).to(gl.int64)" in call.source.text
+    a, b = np.arange(2880, dtype=np.float32).reshape(72, 40), np.zeros((72, 40), np.float32)
+    call(72, 40, a, b)
     assert (b == 2 * a).all()
 
 

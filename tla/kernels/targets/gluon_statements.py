@@ -44,14 +44,14 @@ from ..tiles.tiles import Argument, Columns, Memory, Piece, Registers, Side, Til
 from ..tiles.whole import is_filled_before
 from .gluon_elements import FUNCTIONS, REDUCTIONS, function_text, literal, numbers_of, operands_in
 from .gluon_tensor_memory import TensorMemory, joined
-from .gluon_tiles import INDENT, TYPES, type_of
+from .gluon_tiles import INDENT, NARROW, TYPES, type_of
 
 
 class Writer(TensorMemory):
     """The text of a program's statements."""
 
-    def __init__(self, program: Program) -> None:
-        super().__init__(program)
+    def __init__(self, program: Program, bits: int = NARROW) -> None:
+        super().__init__(program, bits)
         self.homes = Homes(program)
         self.registers: dict[Piece, str] = {}
         self.known: set[Piece] = set()
