@@ -1,4 +1,4 @@
-"""What runs beside the threads, as Gluon's text: tiles that TMA moves, mbarriers, and the words that order both.
+"""Tiles that TMA moves, mbarriers, and the words that order both with threads, as Gluon's text.
 
 One thread of the compiler's code states each of them, as of CUDA's; the launch makes the tensor maps.
 
