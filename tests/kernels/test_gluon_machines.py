@@ -8,9 +8,22 @@ import pytest
 from gluon_kernels import Launched, compiled
 
 from tests.kernels.test_gluon import drawn, examples, launched, numbers, product, refusal
-from tla import Int, LeafTypeError, ceil_div, local_tile, make_layout, parse, tile_to_shape
-from tla.gpu import GMMA, atom, float as f32, make_fragment_like, make_tiled_mma, tma_transaction_bytes
+from tests.kernels.test_tensor_memory import ONE, one_product
+from tla import Int, LeafTypeError, _, ceil_div, dim, local_tile, make_layout, parse, tile_to_shape
+from tla.gpu import (
+    GMMA,
+    SM100_MMA_F16BF16_SS,
+    UMMA,
+    K,
+    atom,
+    float as f32,
+    half,
+    make_fragment_like,
+    make_tiled_mma,
+    tma_transaction_bytes,
+)
 from tla.kernels import (
+    Allocator1Sm,
     arrive_barrier,
     axpby,
     barrier,
@@ -31,6 +44,8 @@ from tla.kernels import (
     thread,
     tma_store_arrive,
     tma_store_wait,
+    tmem,
+    umma_arrive,
     wait_barrier,
 )
 from tla.kernels.targets import source_of
@@ -120,6 +135,16 @@ def test_tiles_that_tma_loads_and_stores_equal_run(name, tmp_path):
     assert (b == 2 * a).all()
 
 
+def test_offsets_of_64_bits_leave_coordinates_and_phases_narrow(tmp_path):
+    m, n = (dim(name, at_least=1, at_most=2**33, multiple_of=4) for name in "mn")
+    matrix = tensor(np.float32, make_layout((m, n), stride=(n, Int[1]())))
+    call = Launched(*compiled(doubled_of(LAYOUTS["rows"]), (matrix, matrix), "m n a b", tmp_path, "sm_90"), tmp_path)
+    assert "bid0 = gl.program_id(0).to(gl.int64)" in call.source.text
+    a, b = np.arange(2880, dtype=np.float32).reshape(72, 40), np.zeros((72, 40), np.float32)
+    call(72, 40, a, b)
+    assert (b == 2 * a).all()
+
+
 def test_what_loads_and_tensor_memory_gluon_cannot_say():
     matrix = tensor(np.float32, parse("(_70,_40):(_40,_1)"))
     with pytest.raises(LeafTypeError, match=r"a tile of \(32, 32\) of a to smem0 of \(_32,_32\):\(_64,_1\), in Gluon"):
@@ -137,6 +162,66 @@ def test_what_loads_and_tensor_memory_gluon_cannot_say():
         tma_store_wait[0]()
 
     assert "a wait that leaves stores under way, in Gluon\n  expected  a wait for all of them" in refusal(later, matrix)
+
+
+OF_MN, OF_64_ROWS, OF_TF32, *_OF_INTEGERS = ONE
+
+
+def test_operands_of_both_majors_and_two_swizzles_equal_numpy(tmp_path):
+    made, given = one_product(OF_MN[0], OF_MN[1:3], *OF_MN[3:])
+    call = Launched(*compiled(made, given, "A B C", tmp_path, "sm_100"), tmp_path)
+    assert counts(call, "tcgen05.mma") == [2]
+    rng = np.random.default_rng(1)
+    a, b, c = (drawn(rng, tuple(map(int, x.layout.shape)), x.dtype) for x in given)
+    call(a, b, c)
+    assert (c == a.astype(np.float32) @ b.T.astype(np.float32)).all()
+
+
+@pytest.mark.parametrize(
+    ("row", "text"),
+    [
+        (OF_64_ROWS, r"a part of shared memory: 112 of the extents \(112, 32\), in Gluon"),
+        (OF_TF32, r"A of SM100_MMA_TF32_SS.*, in Gluon\n  expected  dense float16 in shared memory"),
+    ],
+)
+def test_other_products_in_tensor_memory_are_refused(row, text):
+    made, given = one_product(row[0], row[1:3], *row[3:])
+    with pytest.raises(LeafTypeError, match=text):
+        source_of(made.program(*given), "gluon", "kernel_main", "A B C", "")
+
+
+@pytest.mark.parametrize(
+    ("steps", "adds", "text"),
+    [
+        ((0,), (False,), "a product of a part of smem2 along K, in Gluon\n  expected  all of A"),
+        ((0, 1), (False, False), "a product that does not add, behind others of its tile"),
+    ],
+)
+def test_products_that_are_none_of_whole_tiles_are_refused(steps, adds, text):
+    mma = make_tiled_mma(SM100_MMA_F16BF16_SS[half, half, f32, 128, 32, K, K])
+
+    @kernel(threads=128)
+    def parts(A, B, C):
+        own, done, allocator = mma[0], mbarriers(1), Allocator1Sm()
+        columns = allocator.allocate(32)
+        memory = [shared(np.float16, tile_to_shape(UMMA.K_SW64[half], (Int[n](), Int[32]()))) for n in (128, 32)]
+        for matrix, to in zip((A, B), memory):
+            copy(*(local_partition(x, parse("(_16,_8):(_8,_1)"), thread()) for x in (matrix, to)))
+        mine = own.partition_C(local_tile(C, (Int[128](), Int[32]()), (0, 0)))
+        fence_view_async_shared()
+        barrier()
+        total = tmem(np.float32, own.make_fragment_C(mine).layout, columns)
+        a, b = own.partition_fragment_A(memory[0]), own.partition_fragment_B(memory[1])
+        for step, add in zip(steps, adds):
+            gemm(mma.with_(add), a[_, _, step], b[_, _, step], total)
+        umma_arrive(done[0])
+        wait_barrier(done[0], 0)
+        allocator.free(columns)
+
+    shapes = (128, 32, np.float16), (32, 32, np.float16), (128, 32, np.float32)
+    given = [tensor(kind, make_layout((Int[m](), Int[n]()), stride=(Int[n](), Int[1]()))) for m, n, kind in shapes]
+    with pytest.raises(LeafTypeError, match=text):
+        source_of(parts.program(*given), "gluon", "kernel_main", "A B C", "")
 
 
 @pytest.mark.parametrize("example", ["mma_tma_multicast_sm100", "mma_tma_2sm_sm100", "mma_tma_epi_sm100"])

@@ -43,6 +43,7 @@ from tla.kernels import (
     tensor,
     thread,
     transform,
+    when,
 )
 
 import hip
@@ -344,3 +345,29 @@ def test_a_vector_in_shared_memory_is_plain_in_gluon(tmp_path):
 def test_arguments_of_another_number_are_refused_with_the_number():
     with pytest.raises(RankError, match=r"3 arguments of sums_so_far\(X, Y\)\n  expected  2 of them"):
         sums_so_far.run(1, 2, 3)
+
+
+def test_tiles_past_the_end_are_stated_under_a_condition():
+    def sums_of(guarded):
+        @kernel(threads=32)
+        def sums(x, y):
+            total, held = (registers(np.float32, Int[1]()) for _register in range(2))
+            clear(total)
+            for k in loop(2):
+                for _tile in when(k < ceil_div(x.shape[0], 32)) if guarded else (0,):
+                    part, at = (
+                        local_partition(local_tile(v, (32,), (k,)), parse("_32:_1"), thread())
+                        for v in (x, make_identity_tensor(x.shape))
+                    )
+                    clear(held)
+                    copy_if(elem_less(at, x.shape), part, held)
+                    transform(total, held, total, np.add)
+            copy(total, local_partition(y, parse("_32:_1"), thread()))
+
+        return sums
+
+    x, y = np.ones(20, np.float32), np.zeros(32, np.float32)
+    with pytest.raises(RangeError, match=r"1 of 1 in a coordinate.*\n.*\n.*state it in `for _ in when\(k < tiles\)`"):
+        sums_of(guarded=False).run(x, y)
+    sums_of(guarded=True).run(x, y)
+    assert y.sum() == 20

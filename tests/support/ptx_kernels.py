@@ -454,14 +454,15 @@ class Kernel(ptx.Block):
         return self._matrix(int(value[0]), rows, mn)
 
     def _matrix(self, value, rows, mn):
-        assert value >> 61 == 2, "128 bytes' swizzle"
+        width = {2: 128, 4: 64, 6: 32}[value >> 61]  # of the swizzle, in bytes
         start, lbo, sbo = ((value >> shift & 0x3FFF) << 4 for shift in (0, 16, 32))
         i, k = np.arange(rows)[:, None], np.arange(16)[None, :]
         if mn:
-            place = start + i % 64 * 2 + i // 64 * lbo + k % 8 * 128 + k // 8 * sbo
+            each = width // 2
+            place = start + i % each * 2 + i // each * lbo + k % 8 * width + k // 8 * sbo
         else:
-            place = start + i % 8 * 128 + i // 8 * sbo + k * 2
-        place ^= (place >> 7 & 7) << 4
+            place = start + i % 8 * width + i // 8 * sbo + k * 2
+        place ^= (place >> 7 & width // 16 - 1) << 4
         return self.shared.view(np.float16)[place // 2].astype(np.float64)
 
     def _halves(self, text):

@@ -430,7 +430,8 @@ def _within(c: CoordLike, s: IntLike) -> IntTree:
         return tuple(map(_within, c, s))
     if not isinstance(c, tuple) and (at_most(leaf(c), -1) or at_most(product(s), c)):
         what = f"{c} of {shown(s)} in a coordinate"
-        raise RangeError(what, f"0 <= index < {product(s)}", "count from 0, without wrapping")
+        fix = "count from 0, without wrapping; of a kernel's tiles past the end, state it in `for _ in when(k < tiles)`"
+        raise RangeError(what, f"0 <= index < {product(s)}", fix)
     return c  # crd2idx refuses what does not fit
 
 

@@ -25,7 +25,7 @@ from ..tiles.homes import EACH
 from ..tiles.tiles import refused
 from .gluon_loads import ORDERS, SIGNALS
 from .gluon_statements import Writer
-from .gluon_tiles import INDENT
+from .gluon_tiles import INDENT, NARROW
 
 _WORDS = {*keyword.kwlist, "range", "float", "min", "max"}
 _WORDS |= {"gl", "gluon", "async_copy", "mbarrier", "mma_v2", "mfma", "tma", "libdevice", "begin_copy"}
@@ -64,6 +64,9 @@ def write(parts: Parts) -> Source:
     _require(p, parts.order)
     writer = Writer(p)
     writer.body(p.body)
+    if writer.bits > NARROW:  # then all integers are wide, but stages, phases and coordinates of maps
+        writer = Writer(p, bits=writer.bits)
+        writer.body(p.body)
     lines = [*writer.prologue(), *writer.lines]
     maps = [f"map{k}" for k in range(len(writer.maps))]
     made_maps = _maps(writer)

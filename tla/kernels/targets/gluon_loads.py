@@ -1,4 +1,4 @@
-"""What runs beside the threads, as Gluon's text: tiles that TMA moves, mbarriers, and the words that order both.
+"""Tiles that TMA moves, mbarriers, and the words that order both with threads, as Gluon's text.
 
 One thread of the compiler's code states each of them, as of CUDA's; the launch makes the tensor maps.
 
@@ -70,7 +70,7 @@ class Loads(Tiles):
             return
         if s.word == "arrive_barrier":
             self.put("block_barrier()")  # one thread arrives for all: they have come so far
-        at, number = self.scalars([s.at, s.number])
+        at, number = map(self.narrow, self.scalars([s.at, s.number]))
         self.put(SIGNALS[s.word].format(self._mbarrier(s, at), number, self.program.threads))
 
     def _mbarrier(self, s: Signal | Load, at: object) -> str:
@@ -100,7 +100,8 @@ class Loads(Tiles):
         of = Map(name, inner, tuple(block[d] for d in order), there, s.step.tma.map)
         if of not in self.maps:
             self.maps.append(of)
-        *coordinates, at, stage_text = self.scalars([*(start[d] for d in order), s.at, 0 if stage is None else stage])
+        wanted = [*(start[d] for d in order), s.at, 0 if stage is None else stage]
+        *coordinates, at, stage_text = map(self.narrow, self.scalars(wanted))
         text = f"smem{number}" + (f".index({stage_text})" if stage is not None else "")
         text += "" if inner else ".permute((1, 0))"
         given = f"map{self.maps.index(of)}, [{', '.join(coordinates)}]"

@@ -50,8 +50,8 @@ from .gluon_tiles import INDENT, NARROW, TYPES, type_of
 class Writer(TensorMemory):
     """The text of a program's statements."""
 
-    def __init__(self, program: Program) -> None:
-        super().__init__(program)
+    def __init__(self, program: Program, bits: int = NARROW) -> None:
+        super().__init__(program, bits)
         self.homes = Homes(program)
         self.registers: dict[Piece, str] = {}
         self.known: set[Piece] = set()

@@ -16,10 +16,11 @@ from ...core.ints import known
 from ...core.leaf_arithmetic import add
 from ...symbolic import SymInt
 from ..block.lines import Line
-from ..program.statements import Access, Loop, Product, Statement
+from ..program.statements import Access, Loop, Product, Program, Statement
 from ..tiles.products import in_tensor_memory
 from ..tiles.tiles import Columns, Memory, Tile, refused, side_of
 from .gluon_loads import Loads
+from .gluon_tiles import NARROW
 
 #: The data paths of an accumulator of Gluon's, and from one of them to the next.
 PATHS, NEXT_PATH = 128, 1 << 16
@@ -39,8 +40,8 @@ class TensorMemory(Loads):
     accumulators   (number of the allocation, first column) -> columns
     """
 
-    def __init__(self, program: Any) -> None:
-        super().__init__(program)
+    def __init__(self, program: Program, bits: int = NARROW) -> None:
+        super().__init__(program, bits)
         self.accumulators: dict[tuple[int, int], int] = {}
 
     def multiply(self, products: Sequence[Product]) -> None:
@@ -79,7 +80,7 @@ class TensorMemory(Loads):
         if x.stage is None:
             return f"smem{x.number}"
         (stage,) = self.scalars([x.stage])
-        return f"smem{x.number}.index({stage})"
+        return f"smem{x.number}.index({self.narrow(stage)})"
 
     def _part(self, s: Product, name: str) -> Part:
         """The part of shared memory that an operand is."""

@@ -39,19 +39,22 @@ NARROW |= {"float8_e5m2": "gl.float8e5", "float8_e4m3fnuz": "gl.float8e4b8", "fl
 TYPES |= NARROW
 _SYNTAX: Syntax = {**SYNTAX, "min": (99, "gl.minimum({}, {})"), "max": (99, "gl.maximum({}, {})")}
 INDENT = "    "
+#: The bits of integers that nothing makes wider.
+NARROW = 32
 
 
 class Tiles:
     """The text of tiles: their layouts, the coordinates in them, integers, and the parts of shared memory.
 
     lines   the text so far
+    bits    the bits of its integers; as far as is known, which a second Tiles is given
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, bits: int = NARROW) -> None:
         self.program = program
         self.layouts: dict[str, str] = {}
         self.indices: dict[tuple[str, tuple[int, ...]], tuple[SymInt, ...]] = {}
-        self.bits, self._count = 32, 0
+        self.bits, self._count = bits, 0
         self.lines: list[str] = []
         self.depth = 0
         self.statements = [*program.statements()]
@@ -63,7 +66,7 @@ class Tiles:
 
     def prologue(self) -> Iterator[str]:
         """The lines before the statements: layouts, blocks, sizes, coordinates, shared memory."""
-        wide, words = self.bits > 32, {*re.findall(r"\w+", "\n".join(self.lines))}
+        wide, words = self.bits > NARROW, {*re.findall(r"\w+", "\n".join(self.lines))}
         memory = [*self._allocations(words), *self.allocations_of_columns()]
         yield from (f"{name}: gl.constexpr = {text}" for text, name in self.layouts.items())
         for k in range(len(self.program.grid)):
@@ -152,6 +155,10 @@ class Tiles:
                     x = x.at({str(c.symbol): _value(loop, c)})
         return x
 
+    def narrow(self, text: str) -> str:
+        """The text of an integer that Triton wants in 32 bits: a stage, a phase, a coordinate of a map."""
+        return text if self.bits <= NARROW or text.isdecimal() else f"({text}).to(gl.int32)"
+
     def symbols(self, tile: Tile) -> tuple[SymInt, ...]:
         """The names of the coordinates in a tile."""
         key = self.layout_of(tile), tile.shape
@@ -180,7 +187,7 @@ class Tiles:
         text = f"smem{x.number}"
         if x.stage is not None:
             (stage,) = self.scalars([x.stage])
-            text += f".index({stage})"
+            text += f".index({self.narrow(stage)})"
         box = tile_of(line, (at - at.min() for at in x.at), "a part of shared memory", tile.warp)
         for d, (at, n) in enumerate(zip(x.at, box.shape)):
             if n != sizes[d]:
