@@ -44,7 +44,7 @@ class Side(NamedTuple):
     leaves: list[list[bool]]
 
     def said(self, own: Sequence[tuple[int, int]]) -> npt.NDArray[Any]:
-        """What each thread's number says of bits of the coordinate."""
+        """The bits of the coordinate that each thread's number says."""
         import numpy as np
 
         starts = np.array([of[0] for of in self.held.coordinates])
