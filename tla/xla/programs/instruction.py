@@ -89,7 +89,7 @@ class Tail:
 
 
 class _Said:
-    """What the fields of an instruction say, taken apart where it is made: each step of each question reads it."""
+    """The parts of an instruction that follow from its fields, known from the start, for each step reads them."""
 
     __slots__ = ("_operands", "_tail", "is_root", "name")
     name: str
