@@ -44,7 +44,7 @@ from ..tiles.tiles import Argument, Columns, Memory, Piece, Registers, Side, Til
 from ..tiles.whole import is_filled_before
 from .gluon_elements import FUNCTIONS, REDUCTIONS, function_text, literal, numbers_of, operands_in
 from .gluon_tensor_memory import TensorMemory, joined
-from .gluon_tiles import INDENT, NARROW, TYPES, type_of
+from .gluon_tiles import INDENT, NARROW, NARROW_FLOATS, TYPES, type_of
 
 
 class Writer(TensorMemory):
@@ -312,7 +312,7 @@ class Writer(TensorMemory):
                 what = f"axpby of {s.x.tensor.dtype} to {s.y.tensor.dtype}"
                 raise refused(s.line, what, "one type", "write transform, which converts")
             kind = str(s.y.tensor.dtype)
-            wide = "float32" if kind in NARROW else kind
+            wide = "float32" if kind in NARROW_FLOATS else kind
             a, b = (self._number(x, wide) for x in (s.alpha, s.beta))
             texts = {name: _cast(text, s.y.tensor, wide) for name, text in names.items()}
             made = first = f"{a} * {texts['x']}"
@@ -368,7 +368,7 @@ class Writer(TensorMemory):
             raise refused(s.line, what, "of a thread's own registers", "reduce, then shuffle_xor")
         self._require_same(s, source, tile)
         kind = str(s.target.tensor.dtype)
-        wide = "float32" if kind in NARROW else kind
+        wide = "float32" if kind in NARROW_FLOATS else kind
         text = _cast(self.name(source.piece), s.operands[1].tensor, wide)
         for axis in reversed(mine.whole[1]):
             text = f"{REDUCTIONS[f.op]}({text}, {axis})"

@@ -34,9 +34,9 @@ from .gluon_layouts import DESCRIBED, MATRIX, distributed, layout_text, shared_l
 TYPES = {f"{kind}{bits}": f"gl.{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
 TYPES |= {f"float{bits}": f"gl.float{bits}" for bits in (16, 32, 64)}
 #: Floats of less than 32 bits, which are computed in float32; of 8 bits those of NVIDIA, and of AMD.
-NARROW = {"float16": "gl.float16", "bfloat16": "gl.bfloat16", "float8_e4m3fn": "gl.float8e4nv"}
-NARROW |= {"float8_e5m2": "gl.float8e5", "float8_e4m3fnuz": "gl.float8e4b8", "float8_e5m2fnuz": "gl.float8e5b16"}
-TYPES |= NARROW
+NARROW_FLOATS = {"float16": "gl.float16", "bfloat16": "gl.bfloat16", "float8_e4m3fn": "gl.float8e4nv"}
+NARROW_FLOATS |= {"float8_e5m2": "gl.float8e5", "float8_e4m3fnuz": "gl.float8e4b8", "float8_e5m2fnuz": "gl.float8e5b16"}
+TYPES |= NARROW_FLOATS
 _SYNTAX: Syntax = {**SYNTAX, "min": (99, "gl.minimum({}, {})"), "max": (99, "gl.maximum({}, {})")}
 INDENT = "    "
 #: The bits of integers that nothing makes wider.
