@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from ...core.element import Element
 from ...core.layout import Layout
+from ...core.values import held
 
 _REAL, _ALL = ("half", "float"), ("half", "int16", "int32", "float")
 
@@ -100,7 +101,8 @@ def result_of(special: Special, values: list[Any], p: Fields, c0: int, mode: str
     if special.form == "select":
         bits, one, other = values
         unknown = np.isnan(bits)  # bytes that nothing was written to
-        chosen = np.unpackbits(np.where(unknown, 0, bits).astype(np.uint8), axis=1, bitorder="little")
+        known = held("bits", np.where(unknown, 0, bits), np.dtype(np.uint8))
+        chosen = np.unpackbits(known, axis=1, bitorder="little")
         made = np.where(chosen[:, : one.shape[1]] == 1, one, other)
         return np.where(np.repeat(unknown, 8, 1)[:, : one.shape[1]], np.nan, made) if unknown.any() else made
     return values[0]
