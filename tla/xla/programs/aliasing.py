@@ -55,7 +55,7 @@ _INDICES = re.compile(r'"indices":\[([^\]]*)\]')
 def stated(words: str) -> tuple[Pair, ...]:
     """The aliases that the attribute output_to_operand_aliasing states, of a text of attributes.
 
-    >>> stated(", custom_call_target=\"f\", output_to_operand_aliasing={{1}: (0, {})}")
+    >>> stated(', custom_call_target="f", output_to_operand_aliasing={{1}: (0, {})}')
     (((1,), 0, ()),)
     """
     key = "output_to_operand_aliasing"
