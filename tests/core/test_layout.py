@@ -361,7 +361,7 @@ def test_cosize_holds_every_offset_and_no_more():
         (lambda: MakeLayoutTile(parse(DOCUMENTS), (4, 4, 4)), RankError),
         (lambda: MakeLayoutTile(parse(DOCUMENTS), 4), RankError),
         (lambda: MakeLayoutTile(parse(DOCUMENTS), ((4, 1), 4)), RankError),
-        (lambda: MakeLayoutTile(parse(DOCUMENTS), (0, 4)), RangeError),
+        (lambda: MakeLayoutTile(parse(DOCUMENTS), (-1, 4)), RangeError),
         (lambda: MakeLayoutTile(parse(DOCUMENTS), (4, -4)), RangeError),
         (lambda: MakeLayoutTile(parse(DOCUMENTS), (4, 4.0)), LeafTypeError),
         (lambda: crd2offset((1, 2), (4, 5), (1,)), RankError),

@@ -32,7 +32,7 @@ def MakeLayoutTile(layout: Layout, tile: IntTupleLike) -> Layout:
     tile      one integer per top-level mode, 0 or more [elements]
     Returns   a nested mode keeps its inner extents (a fractal stays whole), and counts as many of the last as cover the
               tile; origin_shape is as much of the tile as holds valid data of the layout
-    Raises    RankError where the ranks differ, RangeError for an extent below 1
+    Raises    RankError where the ranks differ, RangeError for an extent below 0
 
     >>> from tla import MakeLayoutTile, MakeShape, parse
     >>> a = parse("((_4,_2),(_4,_3)):((_4,_16),(_1,_32))")
