@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.kernels.test_kernel_source import argument, blocks, parts, pointer
-from tla import Int, LeafTypeError, dim, local_tile, make_layout, parse, tile_to_shape
+from tla import Int, LeafTypeError, RangeError, dim, local_tile, make_layout, parse, tile_to_shape
 from tla.gpu import (
     GMMA,
     SM100_MMA_F8F6F4_SS,
@@ -41,7 +41,9 @@ from tla.kernels import (
     kernel,
     local_partition,
     mbarriers,
+    registers,
     shared,
+    shuffle_xor,
     tensor,
     thread,
     tmem,
@@ -196,6 +198,69 @@ def test_a_product_of_halves_is_not_rounded_before_it_is_added(element, target, 
         names = [f"{kind} *A", f"{kind} *B", "float *C"]
         cuda_function(tmp_path, source, names, lambda *_given: (1, 1))(*map(pointer, (a, b, c)))
     np.testing.assert_array_equal(c, expected)
+
+
+LANES_OF_32 = parse("_32:_1")
+
+
+@pytest.mark.parametrize("target", ["c", "cuda", "hip", "gluon"])
+@pytest.mark.parametrize("to", [NARROW[1], SINGLE], ids=str)
+@pytest.mark.parametrize("of", [NARROW[1], NARROW[2], SINGLE], ids=str)
+def test_registers_of_any_floats_are_exchanged(of, to, target, tmp_path):
+    """CUDA exchanges no floats of 8 bits, HIP no bfloat16, and C assigns no bfloat16 to a float."""
+
+    @kernel(threads=32)
+    def exchanged(a, b):
+        x, y = registers(of, (2,)), registers(to, (2,))
+        copy(local_partition(a, LANES_OF_32, thread()), x)
+        shuffle_xor(x, y, 1)
+        copy(y, local_partition(b, LANES_OF_32, thread()))
+
+    given = [tensor(x, parse("_64:_1")) for x in (of, to)]
+    a, b = (np.arange(64) % 15).astype(of), np.zeros(64, to)
+    if target == "c":
+        expected = a.reshape(-1, 2)[:, ::-1].ravel().astype(to)
+        exchanged.run(a, b)
+        np.testing.assert_array_equal(b, expected)
+        b[:] = 0
+        c_function(tmp_path, exchanged.source("c", *given))(*map(pointer, (a, b)))
+        np.testing.assert_array_equal(b, expected)
+    elif target == "cuda":
+        ptx, _cubin = nvrtc.compiled(exchanged.source("cuda", *given).text, "sm_89")
+        assert ptx.count("shfl.sync.bfly") == 2
+    elif target == "hip":
+        text = exchanged.source("hip", *given).text
+        assert text.count(f"__shfl_xor({'' if of == SINGLE else ('(float)' if of == NARROW[1] else 'float_of_')}") == 2
+    else:
+        _source, asm = gluon_kernels.compiled(exchanged, given, None, tmp_path, "sm_89")
+        assert "shfl" in asm
+
+
+def test_numbers_of_numpy_and_ml_dtypes_are_numbers(tmp_path):
+    half_of = ml_dtypes.bfloat16(0.5)
+
+    @kernel(threads=32, grid=lambda a, b: blocks(a))
+    def made(a, b):
+        x, y = parts(a, b)
+        transform(x, y, lambda x: half_of * x)
+        axpby(np.float32(2), x, np.int64(1), y)
+
+    a = np.arange(64).astype(NARROW[1])
+    ran, called_c = np.zeros_like(a), np.zeros_like(a)
+    made.run(a, ran)
+    called("c", made, (a, called_c), tmp_path)(a, called_c)
+    np.testing.assert_array_equal(called_c, ran)
+    np.testing.assert_array_equal(ran, (2.5 * np.arange(64)).astype(NARROW[1]))
+
+
+def test_a_function_of_no_element_is_rounded_in_gluon(tmp_path):
+    @kernel(threads=32)
+    def made(a, b):
+        transform(*(local_partition(x, LANES_OF_32, thread()) for x in (a, b)), lambda x: 0.5)
+
+    given = 2 * [tensor(bf16, parse("_64:_1"))]
+    _source, asm = gluon_kernels.compiled(made, given, None, tmp_path, "sm_80")
+    assert "st.global" in asm
 
 
 # ------------------------------------------------------------------------------------------------------------ products
@@ -384,6 +449,52 @@ def test_an_operand_of_another_type_than_the_instructions_is_refused():
     np.testing.assert_array_equal(d, expected)
     with pytest.raises(LeafTypeError, match=r"A of float16 for SM80_16x8x16_F32BF16BF16F32_TN, in a kernel's text"):
         mixed.source("cuda", *halves, given[2])
+
+
+def test_a_number_that_float32_does_not_hold_is_refused():
+    """It was printed, as 1e+40f."""
+
+    @kernel(threads=32, grid=lambda a, b: blocks(a))
+    def made(a, b):
+        transform(*parts(a, b), lambda x: np.where(x < 0, 1e40, x))
+
+    given = argument(N, NARROW[1])
+    for target in ("c", "cuda", "gluon"):
+        with pytest.raises(RangeError, match=r"a number in the function: 1e\+40 as float32"):
+            made.source(target, given, given)
+    assert "1e+40" in made.source("c", *2 * [argument(N, np.float64)]).text
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda alpha, x, y: transform(x, y, lambda x: x * (1 / alpha)),
+        lambda alpha, x, y: transform(x, y, lambda x: x + 2 * alpha),
+        lambda alpha, x, y: transform(x, y, lambda x: x * np.sqrt(alpha)),
+        lambda alpha, x, y: transform(x, y, lambda x: np.where(alpha < 3, x, 0)),
+        lambda alpha, x, y: axpby(-alpha, x, 1, y),
+        lambda alpha, x, y: axpby(float(alpha), x, 1, y),
+        lambda alpha, x, y: axpby(alpha, x, 1, y) if alpha else None,
+    ],
+)
+def test_what_asks_for_the_value_of_a_scalar_is_refused(ask):
+    """They were TypeErrors of Python's, and a condition was always taken."""
+
+    @kernel(threads=32, grid=lambda alpha, a, b: blocks(a))
+    def made(alpha, a, b):
+        ask(alpha, *parts(a, b))
+
+    with pytest.raises(LeafTypeError, match="the value of the scalar alpha, in a kernel that is traced"):
+        made.source("c", np.float32, *2 * [argument(N, NARROW[1])])
+
+
+def test_a_scalar_beside_elements_is_theirs(tmp_path):
+    @kernel(threads=32, grid=lambda alpha, a, b: blocks(a))
+    def made(alpha, a, b):
+        transform(*parts(a, b), lambda x: alpha * x + np.fmax(alpha, x) - np.where(x < alpha, alpha, 1 - x))
+
+    text = made.source("c", ml_dtypes.bfloat16, *2 * [argument(N, NARROW[1])]).text
+    assert "fmaxf(float_of_bfloat16(alpha), v0)" in text
 
 
 def test_a_type_that_a_language_has_not_is_refused():

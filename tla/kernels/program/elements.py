@@ -6,7 +6,8 @@ Source: numpy's ufuncs; the C standard, "Mathematics <math.h>".
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, NoReturn
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
 from ...core.errors import LeafTypeError
 from ...core.int_tuple import shown
@@ -30,8 +31,20 @@ FUNCTIONS = {
 _FIX = f"write it with + - * / and comparisons, numpy.where, or numpy's {', '.join(list(FUNCTIONS)[12:])}"
 
 
-class Scalar(NamedTuple):
+def _unknown(scalar: Scalar, *others: Any) -> Any:
+    """Refuse what needs a scalar's value. An operation with elements is theirs."""
+    if any(isinstance(x, Value) for x in others):
+        return NotImplemented
+    what = f"the value of the scalar {scalar}, in a kernel that is traced"
+    fix = "compute with it before the call, and give the result as an argument; numpy.where has conditions"
+    raise LeafTypeError(what, "the scalar alone, or beside an element in transform: x * alpha", fix)
+
+
+@dataclass(frozen=True)
+class Scalar:
     """A number among a kernel's arguments, of which only its name and numpy's type are known.
+
+    What asks for its value is refused: `if alpha:`, 1 / alpha, alpha < 3, numpy.sqrt(alpha).
 
     >>> import numpy as np
     >>> from tla.kernels import Scalar
@@ -46,6 +59,11 @@ class Scalar(NamedTuple):
 
     def __str__(self) -> str:
         return self.name
+
+    __bool__ = __float__ = __int__ = __index__ = __neg__ = __abs__ = __array_ufunc__ = _unknown
+    __lt__ = __le__ = __gt__ = __ge__ = __add__ = __radd__ = __sub__ = __rsub__ = _unknown
+    __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _unknown
+    __pow__ = __rpow__ = _unknown
 
 
 def _binary(name: str) -> Any:
@@ -118,13 +136,32 @@ def operation(name: str, *given: Any) -> Value:
 
 
 def _value(x: Any) -> Value:
-    import numpy as np
-
     if isinstance(x, Value):
         return x
-    if isinstance(x, Scalar) or (isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, bool)):
-        return Value("n", x)
+    found = number_of(x)
+    if found is not None:
+        return Value("n", found)
     raise LeafTypeError(f"{shown(x)} in a function of elements", "an element, a number, or a scalar argument", _FIX)
+
+
+def number_of(x: object) -> int | float | Scalar | None:
+    """A scalar argument, or a number as Python's, which may be one of numpy or ml_dtypes; None for what is neither.
+
+    >>> import numpy as np
+    >>> number_of(np.float32(0.5)), number_of(True)
+    (0.5, None)
+    """
+    import numpy as np
+
+    found = x.item() if isinstance(x, np.generic) else x
+    return found if isinstance(found, (int, float, Scalar)) and not isinstance(found, bool) else None
+
+
+def numbers_of(value: Value) -> list[int | float]:
+    """The numbers in a function."""
+    if value.op in "xn":
+        return [value.args[0]] if value.op == "n" and not isinstance(value.args[0], Scalar) else []
+    return [n for x in value.args for n in numbers_of(x)]
 
 
 def value_of(where: str, f: Any, count: int) -> Value:

@@ -131,7 +131,7 @@ def require_floats(where: str, t: Tensor) -> None:
     require_data(where, t)
     if t.dtype.kind in "biuc":
         what = f"{where} of {t.dtype}"
-        expected = "floats, which functions of elements are of; integers of 32 bits as sources of transform"
+        expected = "floats, which functions of elements are of; integers of 8 to 32 bits as sources of transform"
         raise LeafTypeError(what, expected, "transform it to registers of float32, or use axpby or copy")
 
 

@@ -22,6 +22,7 @@ from ...core.ints import Int, IntLike, Leaf, is_int, known, leaf
 from ...core.kinds import AnyLayout
 from ...core.layout import as_layout
 from ...core.leaf_arithmetic import add
+from ...core.values import require_numbers
 from ...gpu.descriptors.tma import TMACopy
 from ...gpu.run.bulk import bulk_facts
 from ...gpu.run.copy_facts import copy_facts, plain_copy
@@ -37,7 +38,7 @@ from ...tensors.predicated import Within
 from ...tensors.tensor import Tensor, tensor_of
 from ..block.allocation import Allocation, require_allocated, require_group
 from ..block.lines import Line, line_of
-from ..program.elements import Scalar, value_of
+from ..program.elements import Scalar, Value, number_of, numbers_of, value_of
 from ..program.grids import require_whole_clusters
 from ..program.instructions import is_of_tensor_memory, require_load
 from ..program.multicast import Multicast
@@ -247,14 +248,14 @@ class Trace:
         given = [as_tensor("transform", x) for x in tensors]
         self._each("transform", given)
         self._own_places("transform", given[-1])
-        self.state(Transform(line, tuple(map(Access, given)), value_of("transform", f, len(given) - 1)))
+        self.state(Transform(line, tuple(map(Access, given)), _function("transform", f, given[:-1])))
 
     def reduce(self, line: Line, source: object, target: object, f: object) -> None:
         """reduce: a transform of what there is so far, where several elements have one place."""
         x, y = as_tensor("reduce", source), as_tensor("reduce", target)
         self._each("reduce", [x, y])
         self._require_registers("reduce", y)
-        self.state(Transform(line, (Access(y), Access(x), Access(y)), value_of("reduce", f, 2)))
+        self.state(Transform(line, (Access(y), Access(x), Access(y)), _function("reduce", f, [y, x])))
 
     def shuffle(self, line: Line, source: object, target: object, mask: int) -> None:
         x, y = as_tensor("shuffle_xor", source), as_tensor("shuffle_xor", target)
@@ -325,10 +326,21 @@ def _kept(counters: list[Counter], counter: Counter) -> SymInt:
 
 
 def _number(what: str, x: object) -> int | float | Scalar:
-    if isinstance(x, Scalar) or (isinstance(x, (int, float)) and not isinstance(x, bool)):
-        return x
+    found = number_of(x)
+    if found is not None:
+        return found
     fix = "give the argument a type: np.float32"
     raise LeafTypeError(f"{what} {shown(x)}, in a kernel that is traced", "a number, or a scalar argument", fix)
+
+
+def _function(where: str, f: object, sources: Sequence[Tensor]) -> Value:
+    """The value that a function makes of elements. RangeError for a number in it that float32 does not hold."""
+    import numpy as np
+
+    value = value_of(where, f, len(sources))
+    if all(t.dtype != np.float64 for t in sources):
+        require_numbers(f"{where}: a number in the function", np.array(numbers_of(value), float), np.dtype(np.float32))
+    return value
 
 
 def traced(

@@ -12,6 +12,6 @@ from .ptx import Ptx
 
 def write(parts: Parts) -> Source:
     """The text of a program as CUDA. Source: ours."""
-    others, adds = "__shfl_xor_sync(0xffffffffu, {}[{}], {})", "atomicAdd(&{}, {});"
-    runtime = Runtime("cuda", "__CUDACC_RTC__", "__maxnreg__({})", others, adds, lambda fenced: Ptx(fenced=fenced))
+    exchanged, adds = "__shfl_xor_sync(0xffffffffu, {}, {})", "atomicAdd(&{}, {});"
+    runtime = Runtime("cuda", "__CUDACC_RTC__", "__maxnreg__({})", exchanged, adds, lambda fenced: Ptx(fenced=fenced))
     return write_grid(parts, runtime)

@@ -68,13 +68,6 @@ def operands_in(value: Value) -> set[int]:
     return {k for x in value.args for k in operands_in(x)}
 
 
-def numbers_of(value: Value) -> list[float]:
-    """The numbers in a function."""
-    if value.op in "xn":
-        return [float(value.args[0])] if value.op == "n" and not isinstance(value.args[0], Scalar) else []
-    return [n for x in value.args for n in numbers_of(x)]
-
-
 def is_operator(form: str) -> bool:
     """Whether a text is an operator's, which stands in brackets inside of another."""
     return not form.endswith(")")

@@ -16,7 +16,7 @@ from ...core.ints import Leaf, known
 from ...linear.triton import AMDMFMALayout, BlockedLayout
 from ...symbolic import SymInt
 from ...tensors.tensor import Tensor
-from ..program.elements import Scalar
+from ..program.elements import Scalar, numbers_of
 from ..program.statements import (
     Access,
     Axpby,
@@ -42,7 +42,7 @@ from ..tiles.homes import EACH, Homes, count_of, operands_of
 from ..tiles.products import by_descriptors
 from ..tiles.tiles import Argument, Columns, Memory, Piece, Registers, Side, Tile, of_argument, refused
 from ..tiles.whole import is_filled_before
-from .gluon_elements import FUNCTIONS, REDUCTIONS, function_text, literal, numbers_of, operands_in
+from .gluon_elements import FUNCTIONS, REDUCTIONS, function_text, literal, operands_in
 from .gluon_tensor_memory import TensorMemory, joined
 from .gluon_tiles import INDENT, NARROW, NARROW_FLOATS, TYPES, type_of
 
@@ -332,14 +332,13 @@ class Writer(TensorMemory):
             what = "a number of float64 among elements"
             raise refused(s.line, what, "one of float32, as Triton's constants are", fix)
         made = function_text(s.value, operands, self.named)
-        to = str(s.target.tensor.dtype)
-        made = made if to == kind else f"({made}).to({TYPES[to]})"
         sides = [*self.homes.sides[id(s)].values()]
         used = [x for k, x in enumerate(sides[:-1]) if k in operands_in(s.value)]
         if all(isinstance(x, Registers) and len(x.piece[1]) < count_of(sides) for x in used):
             everywhere = f"gl.full({[*tile.shape]}, True, gl.int1, {self.layout_of(tile)})"
-            return f"gl.where({everywhere}, {made}, 0.0)"
-        return made
+            made = f"gl.where({everywhere}, {made}, 0.0)"
+        to = str(s.target.tensor.dtype)
+        return made if to == kind else f"({made}).to({TYPES[to]})"
 
     def _keep(self, s: Statement, x: Memory | Columns | Registers, value: str, tile: Tile) -> None:
         """Write a tile to shared memory or registers."""
@@ -393,7 +392,7 @@ class Writer(TensorMemory):
                 text = f"gl.gather({text}, ({i} ^ {change}) + {zeros}, {d})"
         self._require_same(s, target, tile)
         self.known.add(target.piece)
-        self.put(f"{self.name(target.piece)} = {text}")
+        self.put(f"{self.name(target.piece)} = {_cast(text, s.source.tensor, str(s.target.tensor.dtype))}")
 
     def _product(self, s: Product) -> None:
         sides, found = self.homes.sides[id(s)], self.homes.products[id(s)]

@@ -39,8 +39,8 @@ class Runtime(NamedTuple):
     without_host   the macro of a compiler that has no code of the host
     registers      what bounds the registers of a thread, in place of the threads of a block; None where
                    a compiler chooses
-    others         a register of another thread of the warp: of its array, its number, and the mask of
-                   the threads' difference
+    exchanged      the value of another thread of the warp: of the thread's own, and the mask of the threads'
+                   difference
     adds           how an element of memory is added to atomically: of it, and what is added
     instructions   of whether tensor memory is used, makes what writes asynchronous copies and instructions
                    of several threads
@@ -49,7 +49,7 @@ class Runtime(NamedTuple):
     name: str
     without_host: str
     registers: str | None
-    others: str
+    exchanged: str
     adds: str
     instructions: Callable[[bool], Instructions]
 
@@ -58,7 +58,8 @@ def write_grid(parts: Parts, runtime: Runtime) -> Source:
     """The text of a program for a grid of threads, and its launch by a runtime. Source: ours."""
     parts = parts._replace(program=with_whole_tiles(parts.program))
     p, language = parts.program, C_FAMILY[runtime.name]
-    writer = Writer(p, language, "{}[{}]", runtime.others, runtime.adds, runtime.instructions(bool(p.tmem)))
+    instructions = runtime.instructions(bool(p.tmem))
+    writer = Writer(p, language, "{}[{}]", "{}[{}]", runtime.adds, instructions, exchanged=runtime.exchanged)
     blocks = [*writer.blocks()]
     kind = language.integers[str(Integer(writer.bits, True))]
     body = [*_shared(p, writer), *(f"unsigned int tmem{k};" for k, x in enumerate(p.tmem) if x.data is not None)]

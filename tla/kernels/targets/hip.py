@@ -12,9 +12,9 @@ from .grid import Runtime, write_grid
 
 def write(parts: Parts) -> Source:
     """The text of a program as HIP. Source: ours."""
-    others, adds = (
-        "__shfl_xor({}[{}], {})",
+    exchanged, adds = (
+        "__shfl_xor({}, {})",
         "__hip_atomic_fetch_add(&{}, {}, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);",
     )
-    runtime = Runtime("hip", "__HIPCC_RTC__", None, others, adds, lambda _fenced: Builtins())
+    runtime = Runtime("hip", "__HIPCC_RTC__", None, exchanged, adds, lambda _fenced: Builtins())
     return write_grid(parts, runtime)

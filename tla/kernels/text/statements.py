@@ -66,6 +66,7 @@ class Writer(Names):
 
     others     how the register of a thread is that differs by the bits of a mask: of its array, its number and the mask
     adds       how an element is added to atomically: of it, and what is added
+    exchanged  what has that register's value where others is the thread's own: of this one, 32 bits or more, and the mask
 
     The others are those of Names. Source: ours.
     """
@@ -79,10 +80,12 @@ class Writer(Names):
         adds: str,
         instructions: Instructions,
         *,
+        exchanged: str = "",
         loops: bool = False,
     ) -> None:
         super().__init__(program, language, own, instructions, loops=loops)
-        self._others, self._adds, self._loaded = others, adds, loaded_before(program.body)
+        self._others, self._exchanged, self._adds = others, exchanged, adds
+        self._loaded = loaded_before(program.body)
 
     def blocks(self, body: Sequence[Statement] | None = None, indent: int = 0) -> Iterator[Block]:
         """The blocks of a body in order."""
@@ -215,8 +218,15 @@ class Writer(Names):
     def _shuffle(self, s: Shuffle) -> list[str]:
         (source, target), mask = ([self.held(s, x.tensor) for x in (s.source, s.target)]), s.mask
         name = self.buffer(s.source.tensor)
+        of, to = (self.element_type(x.tensor) for x in (s.source, s.target))
+        wide = self.computed_in(of) if self._exchanged else of
+
+        def made(a: int) -> str:
+            x = self.converted(self._others.format(name, a, mask), of, wide)
+            return self.converted(self._exchanged.format(x, mask) if self._exchanged else x, wide, to)
+
         pairs = zip(source * (len(target) if len(source) == 1 else 1), target)
-        return [f"{self.place(s.target.tensor, str(b))} = {self._others.format(name, a, mask)};" for a, b in pairs]
+        return [f"{self.place(s.target.tensor, str(b))} = {made(a)};" for a, b in pairs]
 
     def _each(self, accesses: Sequence[Access], write: Callable[..., str]) -> list[str]:
         """A line for each element of tensors of one size, those of arguments where valid; one stands for all."""
