@@ -27,7 +27,7 @@ from .statements import Buffer, Compute, Fill, Move, Multiply, PipeBarrier, Prog
 from .trace import PIPES, VECTOR_PIPES, ends_of, events
 
 #: A position -> AscendC's TPosition.
-_POSITIONS = {"L1": "A1", "L0A": "A2", "L0B": "B2", "L0C": "CO1", "Bias": "C2"}
+_POSITIONS = {"L1": "A1", "L0A": "A2", "L0B": "B2", "L0C": "CO1", "Bias": "C2", "FixBuf": "C2PIPE2GM"}
 _POSITIONS |= dict.fromkeys(("UB", "UB0", "UB1"), "VECCALC")
 #: An integer of a statement that may be another one in another turn: no part of a name, of a fraction or of a
 #: template's arguments.
