@@ -18,7 +18,7 @@ CPP_NAMES = {
     "half": "half",
     "float": "float",
     "bf16": "bfloat16_t",
-    **{name: f"{name}_t" for name in ("int8", "uint8", "int16", "int32", "uint32", "int64", "uint64")},
+    **{name: f"{name}_t" for name in ("int8", "uint8", "int16", "int32", "uint32", "int64")},
     "int4b": "AscendC::int4b_t",
     "hif8": "hifloat8_t",
     **{f"fp8_{kind}": f"float8_{kind}_t" for kind in ("e4m3", "e5m2", "e8m0")},
