@@ -91,7 +91,11 @@ TO_HALF = {"a": int8, "b": (int8, ColumnMajor), "c": half, "quant": "PER_TENSOR"
         ({**TO_HALF, "scale": None}, "scale=None with quant='PER_TENSOR'", {**TO_HALF, "scale": 0.5}),
         ({**TO_HALF, "scale": float("nan")}, "scale=nan with", {**TO_HALF, "scale": 0.25}),
         ({**TO_HALF, "scale": "x"}, "scale='x' with", {**TO_HALF, "scale": -2}),
-        ({**TO_HALF, "quant": "PER_CHANNEL"}, "quant='PER_CHANNEL' of a block", {**TO_HALF, "scale": 0.5}),
+        (
+            {**TO_HALF, "quant": "PER_CHANNEL", "scale": 0.5},
+            "scale=0.5 with quant='PER_CHANNEL'",
+            {**TO_HALF, "quant": "PER_CHANNEL"},
+        ),
         ({"scale": 0.5}, "scale=0.5 with quant='NO_QUANT'", {}),
         ({"scale": 0.5, "quant": "PER_TENSOR"}, "F322F16, which scales nothing", {}),
         ({**TO_HALF, "quant": "NO_QUANT"}, "Fixpipe of int32 to half", {**TO_HALF, "scale": 0.5}),

@@ -23,6 +23,7 @@ from .any_order import MANY, Tiles, prove_order
 from .any_sizes import CORE, CORES, AnyCore, buffers_of, conditions_of
 from .any_text import ascendc
 from .block import Plan
+from .channels import channel_numbers
 from .check import FEW_FRACTALS, check_program
 from .dsl import dsl
 from .matmul import MatmulBlock, executed, tensors_of
@@ -111,7 +112,13 @@ class AnyMatmulBlock:
         program = replace(self.program, buffers={**self.program.buffers, **known_block.tensors})
         return program, {**sizes, "core": core, "cores": self.cores}
 
-    def execute(self, a: npt.NDArray[Any], b: npt.NDArray[Any], bias: npt.NDArray[Any] | None = None) -> Any:
+    def execute(
+        self,
+        a: npt.NDArray[Any],
+        b: npt.NDArray[Any],
+        bias: npt.NDArray[Any] | None = None,
+        scale: npt.NDArray[Any] | None = None,
+    ) -> Any:
         """Execute the program of all cores on numpy arrays, every instruction as its fields say for their sizes.
 
         >>> import numpy as np
@@ -128,7 +135,8 @@ class AnyMatmulBlock:
         if any(len(shape) != 2 for shape in shapes) or shapes[0][1] != shapes[1][0]:
             raise RangeError(f"arrays of {shapes[0]} and {shapes[1]}", "(m, k) and (k, n)", "give both matrices whole")
         block = self._block_of((shapes[0][0], shapes[1][1], shapes[0][1]))
-        return executed(block, [self.program_at(block, core) for core in range(self.cores)], a, b, bias)
+        beside = channel_numbers(block.problem[1], self.plan.channels, scale)
+        return executed(block, [self.program_at(block, core) for core in range(self.cores)], a, b, bias, beside)
 
     def _block_of(self, sizes: tuple[int, int, int]) -> MatmulBlock:
         """The block of a problem of these sizes; RangeError where a number, or a name that stands twice, is another."""

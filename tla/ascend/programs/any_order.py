@@ -96,7 +96,8 @@ class Order:
                 read = [("a", s.a, s.instruction.a), ("b", s.b, s.instruction.b)]
                 self._touch(event, read, (s.dst, s.instruction.dst))
             elif isinstance(s, Move):
-                self._touch(event, [("src", s.src, s.instruction.src)], (s.dst, s.instruction.dst))
+                beside = [("beside", s.beside, 0)] if s.beside else []
+                self._touch(event, [("src", s.src, s.instruction.src), *beside], (s.dst, s.instruction.dst))
 
     def _own(self, pipe: str) -> set[Access]:
         return {a for a in self.made if a.pipe == pipe}
@@ -149,7 +150,10 @@ class Order:
     def _meet(self, event: Event, other: Access, writes: bool) -> None:
         """Require that what touched the same stage is known to be done, where its pipe does not keep the order."""
         pipe = event.pipe
-        if other in self.pipes[pipe] or (other.pipe == pipe and pipe not in ("M", "MTE2", "MTE3")):
+        in_order = pipe not in ("M", "MTE2", "MTE3")
+        if self._program.buffers[other.buffer].position == "FixBuf" and not writes:
+            in_order = False  # Fixpipe reads the scales that its own pipe has brought behind a barrier
+        if other in self.pipes[pipe] or (other.pipe == pipe and in_order):
             return
         if other.pipe == pipe == "M" and not self._few(event):
             return

@@ -27,7 +27,9 @@ from ..schedules import BlockSwizzle
 from ..schedules.any_sizes import FAR, coordinates
 from ..transfers.instruction import TransferInstruction
 from ..transfers.steps import Loop, Step, When, choose, condition_at, steps_at
+from . import channels
 from .block import Core, Operand, Plan
+from .channels import scaled
 from .check import FEW_FRACTALS
 from .statements import Assign, Buffer, Move, Multiply, Part, PipeBarrier, SetFlag, WaitFlag
 
@@ -163,15 +165,15 @@ class AnyCore(Core):
         *_, last = layout.stride if isinstance(layout.stride, tuple) else (cosize(layout),)
         return int(last) if len(layout.shape) == 3 else int(cosize(layout))
 
-    def _part(self, what: str, dst: str, src: str, made: Iterable[Step]) -> Part:
-        """A transfer as statements, from the stage of one buffer to that of another."""
+    def _part(self, what: str, dst: str, src: str, made: Iterable[Step], beside: str = "") -> Part:
+        """A transfer as statements, from the stage of one buffer to that of another; beside: that of Fixpipe's scales."""
         shifts = self._shift(dst), self._shift(src)
-        return Part(what, dst, src, tuple(_moves(self.settled(made), dst, src, shifts)))
+        return Part(what, dst, src, tuple(_moves(self.settled(made), dst, src, shifts, beside)))
 
     def _shift(self, name: str) -> Any:
         """The offset of the stage of a buffer that is in use [elements]."""
         stage = self.stage.get("l1" if name in ("l1A", "l1B") else name, 0)
-        return stage * self._size(name) if name in self.buffers and name not in ("l1Bias", "bt") else 0
+        return stage * self._size(name) if name in self.buffers and name not in ("l1Bias", "bt", "l1Scale", "fb") else 0
 
     # ------------------------------------------------------------------------------------------------- statements
 
@@ -203,6 +205,11 @@ class AnyCore(Core):
         yield from self._filled(0, self.stage["l1"])
         if self.plan.bias:
             yield from self._biases_in()
+        if self.plan.channels:
+            yield WaitFlag(*channels.READ)
+            made: Any = self._load_channels(self.n.start, self.n.size)
+            yield self._part("scale to L1", "l1Scale", "scale", made)
+            yield SetFlag(*channels.FILLED)
         if not self.plan.unit_flag:
             yield WaitFlag("FIX_M", self.stage["l0C"])
         yield Loop(self.k_tile, self.tiles, tuple(self._of_tile()))
@@ -297,7 +304,9 @@ class AnyCore(Core):
         stage, unit = self.stage["l0C"], self.plan.unit_flag
         made = self.plan.store((self.m.start, self.n.start), (self.m.size, self.n.size), self.rows)
         yield from [] if unit else [SetFlag("M_FIX", stage), WaitFlag("M_FIX", stage)]
-        yield self._part("C to GM", "C", "l0C", made)
+        beside = self.plan.scale_of_fixpipe
+        to_fb = self._part("scale to FB", "fb", "l1Scale", self._load_fb(self.n.size)) if beside == "fb" else None
+        yield from scaled(self.plan, to_fb, [self._part("C to GM", "C", "l0C", made, beside)])
         yield from [] if unit else [SetFlag("FIX_M", stage), *self._next("l0C")]
 
     def _next(self, name: str) -> Iterator[Any]:
@@ -320,12 +329,12 @@ def _stage(name: str, count: int) -> Any:
     return index(name, count) if count > 1 else 0
 
 
-def _moves(steps: Iterable[Step], dst: str, src: str, shifts: tuple[Any, Any]) -> Iterator[Any]:
+def _moves(steps: Iterable[Step], dst: str, src: str, shifts: tuple[Any, Any], beside: str = "") -> Iterator[Any]:
     """Steps of a transfer as statements, so many elements further."""
-    again = functools.partial(_moves, dst=dst, src=src, shifts=shifts)
+    again = functools.partial(_moves, dst=dst, src=src, shifts=shifts, beside=beside)
     for step in steps:
         if isinstance(step, TransferInstruction):
-            yield Move(dst, src, replace(step, dst=step.dst + shifts[0], src=step.src + shifts[1]))
+            yield Move(dst, src, replace(step, dst=step.dst + shifts[0], src=step.src + shifts[1]), beside)
         elif isinstance(step, Loop):
             yield Loop(step.variable, step.turns, tuple(again(step.body)))
         else:

@@ -23,9 +23,12 @@ from ..architecture import Architecture
 from ..schedules import Block
 from ..tags import L0C, ColumnMajor, PaddingColumnMajor, PaddingRowMajor, RowMajor, Tag, VectorLayout, nZ, zN, zZ
 from ..transfers import transfer
+from ..transfers.fixpipe import scaled_by
 from ..transfers.instruction import TransferInstruction
 from ..transfers.side import tensor_at
 from ..transfers.sparse import STORED
+from . import channels
+from .channels import channel_row, load_channels, load_fb, scaled
 from .check import FEW_FRACTALS
 from .mmad import MX_PAIR, MmadInstruction, mmad
 from .scales import load_l0_scales, load_scales, scale_buffers, scale_rows, zeros_behind
@@ -113,14 +116,26 @@ class Plan:
         rows = [(f"l1{name}", "L1", side.element, layout, "L1") for name, side, layout in sides]
         rows += [("l1Index", "L1", types.uint8, index_layout(self.tiling.l1[2], n), "L1")] if self.sparse else []
         rows += [("l1Bias", "L1", self.total, VectorLayout.MakeLayout(self.total, n), "")] if self.bias else []
+        rows += [channel_row("l1Scale", "L1", n)] if self.channels else []
         rows += [("l0A", "L0A", self.a.element, tag.MakeLayout(self.a.element, m, k), "L0A")]
         rows += [("l0B", "L0B", self.b.element, nZ.MakeLayout(self.b.element, *self.held("B", k, n)), "L0B")]
         rows += [("l0C", "L0C", self.total, L0C(m, n).layout, "L0C")]
         rows += [(f"ub{i}C", f"UB{i}", self.c.element, in_ub(self, m, n), "UB") for i in range(self.vectors)]
         rows += [("bt", "Bias", self.total, VectorLayout.MakeLayout(self.total, n), "")] if self.bias else []
+        rows += [channel_row("fb", "FixBuf", n)] if self.scale_of_fixpipe == "fb" else []
         rows[2 + self.bias : 2 + self.bias] = scale_rows(self) if self.scales else ()
         found = {b.name: b for b in placed(rows, stages, self.arch)}
         return found | ({b.name: b for b in scale_buffers(self, found)} if self.scales else {})
+
+    @property
+    def channels(self) -> bool:
+        """Whether each column has a scale of its own."""
+        return self.quant == "PER_CHANNEL"
+
+    @property
+    def scale_of_fixpipe(self) -> str:
+        """The buffer that Fixpipe takes the scales of columns from; "" where there are none."""
+        return "" if not self.channels else "fb" if "AtlasA" in self.arch.name else "l1Scale"
 
     @property
     def vectors(self) -> int:
@@ -195,8 +210,10 @@ class Plan:
         return tuple(self._told(i) for i in made)
 
     def _told(self, i: TransferInstruction) -> TransferInstruction:
-        """A Fixpipe with its unit flag and its scale."""
+        """A Fixpipe with its unit flag and its scale, or the buffer of its scales."""
         settings = {**i.settings, **({"deqScalar": repr(self.scale)} if self.scale is not None else {})}
+        if self.channels:
+            settings |= scaled_by(self.quant, "AtlasA" not in self.arch.name, self.scale_of_fixpipe)
         return replace(i, parameters={**i.parameters, **({"unitFlag": 3} if self.unit_flag else {})}, settings=settings)
 
     def rows(self, m: int) -> int:
@@ -243,6 +260,7 @@ class Core:
         self.next = {"l1": 0, "l0A": 0, "l0B": 0, "l0C": 0} | ({} if plan.split is None else {"ub": 0})
         self._load, self._load_l0, self._store = once(plan.load), once(plan.load_l0), once(plan.store)
         self._load_bias, self._load_bt = once(plan.load_bias), once(plan.load_bt)
+        self._load_channels, self._load_fb = (once(functools.partial(f, plan)) for f in (load_channels, load_fb))
         self._load_scales = once(functools.partial(load_scales, plan))
         self._load_l0_scales = once(functools.partial(load_l0_scales, plan))
         self._load_index = once(functools.partial(load_index, plan))
@@ -276,6 +294,8 @@ class Core:
             yield from (("FIX_M", i) for i in range(stages["L0C"]))
         if self.plan.bias:
             yield from self._bias_flags()
+        if self.plan.channels:
+            yield channels.READ
         yield from own_flags(self.plan)
 
     def _bias_flags(self) -> tuple[tuple[str, int], tuple[str, int]]:
@@ -290,6 +310,10 @@ class Core:
         yield from self._fill(block, *tiles[0], self.next["l1"])
         if plan.bias:
             yield from self._fill_bias(block)
+        if plan.channels:
+            yield WaitFlag(*channels.READ)
+            yield _part("scale to L1", "l1Scale", "scale", self._load_channels(block.start[1], block.extents[1]))
+            yield SetFlag(*channels.FILLED)
         if not plan.unit_flag:
             yield WaitFlag("FIX_M", self.next["l0C"])
         for number, (at, size) in enumerate(tiles):
@@ -392,11 +416,13 @@ class Core:
         """The accumulators to global memory."""
         stage, plan, start, sizes = self.next["l0C"], self.plan, block.start[:2], block.extents[:2]
         what, to = ("C to GM", "C") if plan.split is None else ("C to UB", f"ub0C{self.next['ub']}")
-        made = _part(what, to, f"l0C{stage}", self._store(start, sizes))
+        made = _part(what, to, f"l0C{stage}", self._store(start, sizes), plan.scale_of_fixpipe)
         out: Iterable[Any] = [made]
         if plan.split is not None:
             out = over_ub(plan, made, start, sizes, self.next["ub"])
             self.next["ub"] = (self.next["ub"] + 1) % plan.tiling.stages["UB"]
+        own = plan.scale_of_fixpipe == "fb"
+        out = scaled(plan, _part("scale to FB", "fb", "l1Scale", self._load_fb(sizes[1])) if own else None, out)
         if plan.unit_flag:
             yield from out
             return

@@ -248,7 +248,9 @@ class _Findings:
 
 def _require_names(program: Program, results: Iterable[Product | Copied]) -> None:
     for r in results:
-        for name in (r.c, r.a, r.b, r.bias, r.sparse, *(r.scales or ())) if isinstance(r, Product) else r[:2]:
+        for name in (
+            (r.c, r.a, r.b, r.bias, r.sparse, r.channels, *(r.scales or ())) if isinstance(r, Product) else r[:2]
+        ):
             if name is not None and name not in program.buffers:
                 known = ", ".join(program.buffers)
                 what = f"{r!r} of a program with the buffers {known}"
@@ -268,7 +270,8 @@ def _units(event: Event, memories: Memories) -> Any:
     import numpy as np
 
     reach, s = reach_of(event, memories), event.statement
-    cells = reach.writes[0].cells if isinstance(s, Multiply) else np.concatenate([p.cells.ravel() for p in reach.reads])
+    read = [p.cells.ravel() for p in reach.reads if p.memory == "L0C"]
+    cells = reach.writes[0].cells if isinstance(s, Multiply) else np.concatenate(read)
     return np.unique(cells * memories.bits // FRACTAL_OF_L0C).tolist()
 
 
@@ -297,7 +300,7 @@ def _note(touched: Touched, event: Event, found: _Findings, notes: _Findings) ->
     first, second = touched.first, touched.second
     memory, kind = touched.memory, "order"
     if touched.in_pipe:
-        if not _asks_for_barrier(first, second):
+        if not _asks_for_barrier(touched):
             if not _accumulates(first, second):
                 what = f"{_short(second)} touches what {_short(first)} does in {memory}, in the pipe {event.pipe}"
                 notes.add(Finding("pipe", what, event))
@@ -316,9 +319,12 @@ def _accumulates(first: Event, second: Event) -> bool:
     return isinstance(first.statement, Multiply) and isinstance(second.statement, Multiply)
 
 
-def _asks_for_barrier(first: Event, second: Event) -> bool:
+def _asks_for_barrier(touched: Touched) -> bool:
     """Whether the manual asks for a barrier between two events of one pipe: moves to the same place; computations of
-    one; a small Mmad that is added to."""
+    one; a small Mmad that is added to; scales that come to Fixpipe's buffer, and the Fixpipe that reads them."""
+    first, second = touched.first, touched.second
+    if touched.memory == "FixBuf" and not touched.writes:
+        return True
     if _accumulates(first, second):
         p = first.statement.instruction.parameters
         return bool(p["m"] // 16 * (p["n"] // 16) < FEW_FRACTALS)

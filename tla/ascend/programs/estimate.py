@@ -267,14 +267,15 @@ class Clock:
 
     def __init__(self, plan: Plan, rates: Rates) -> None:
         for name, there in (
-            ("scales", plan.scales),
-            ("sparse", plan.sparse),
-            ("split", plan.split),
-            ("padding", plan.padded),
+            ("scales=", plan.scales),
+            ("sparse=", plan.sparse),
+            ("split=", plan.split),
+            ("padding=", plan.padded),
+            ("quant='PER_CHANNEL'", plan.channels),
         ):
             if there:
-                what = f"a block without {name}=: no published rate says how long that takes"
-                raise LeafTypeError(f"an estimate of a block with {name}=", what, f"leave out {name}=")
+                what = f"a block without {name}: no published rate says how long that takes"
+                raise LeafTypeError(f"an estimate of a block with {name}", what, f"leave out {name}")
         self._plan, self._rates = plan, rates
         self._kept: dict[int, tuple[Any, int]] = {}
         self._sizes = _BySizes(plan)

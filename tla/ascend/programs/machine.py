@@ -40,9 +40,9 @@ class Machine(ABC):
     @abstractmethod
     def _added(self, held: Any, values: Any) -> Any: ...
 
-    def _leaving(self, _s: Move, values: Any) -> Any:
-        """Accumulators as they leave L0C."""
-        return values
+    @abstractmethod
+    def _leaving(self, _s: Move, values: Any, scale: Any) -> Any:
+        """Accumulators as they leave L0C; scale: what the places of their columns' scales hold, or None."""
 
     def run(self, event: Event) -> None:
         """Do what an event does."""
@@ -73,7 +73,7 @@ class Machine(ABC):
             values = self._zeros(copy.inside.shape)
             values[copy.inside] = self.read(copy.src)
             if buffers[s.src].position == "L0C":
-                values = self._leaving(s, values)
+                values = self._leaving(s, values, None if copy.scale is None else self.read(copy.scale))
             if adds and buffers[s.dst].position == "GM":
                 values = self._added(self.read(copy.dst), values)
             self.write(copy.dst, values)

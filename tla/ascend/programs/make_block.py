@@ -27,6 +27,7 @@ from ..transfers.fixpipe import settings_of
 from .any_matmul import AnyMatmulBlock
 from .any_sizes import NAMES
 from .block import L1_TAGS, Operand, Plan, Tiling
+from .channels import require_channels
 from .matmul import MatmulBlock
 from .mmad import accumulator_of, require_sparse
 from .paddings import Padded, padded, paddings_of
@@ -71,7 +72,8 @@ def block(
     stages         how many tiles L1, L0A and L0B hold of each matrix: an integer for all three, or
                    {"L1": 2, "L0A": 2, "L0B": 2, "L0C": 1}
     unit_flag      whether Fixpipe begins while Mmad still runs, by the hardware's own flags
-    quant, scale   how values are scaled on the way out (随路量化): "PER_TENSOR" by `scale`
+    quant, scale   how values are scaled on the way out (随路量化): "PER_TENSOR" by `scale`; "PER_CHANNEL" each column by
+                   its own, a vector that the kernel is given, in words of 64 bits with a float32 in each
     relu           whether negative ones become 0
     swizzle        how blocks are dealt to `cores`
     splitkFactor   into how many slices k is cut, which are added in C by atomic adds
@@ -130,6 +132,7 @@ def block(
         plan = Plan(arch, left, right, out, total, bias, tiling, adds=False, **options)
         told = {"a": a, "b": b, "c": c, "bias": bias, "stages": stages, "swizzle": swizzle, "cores": cores}
         again = functools.partial(block, l1=l1, l0=l0, arch=arch, **told, **options)
+        require_channels(plan)
         made = AnyMatmulBlock(sizes, plan, swizzle, positive("cores", cores), again)
         _ = made.program
         return made
@@ -141,6 +144,7 @@ def block(
         require_whole_halves(split, unit_flag, widths)
     padded = tuple(x.name for x in matrices)
     plan = Plan(arch, left, right, out, total, bias, tiling, adds=adds, padded=padded, **options)
+    require_channels(plan)
     _ = plan.buffers
     return MatmulBlock(sizes, plan, schedule, paddings_of(arch, matrices, schedule.cores) if matrices else None)
 
@@ -180,8 +184,10 @@ def _require_scale(quant: str, scale: Any, settings: Mapping[str, str]) -> None:
     """
     what, mode = f"scale={scale!r:.40} with quant={quant!r}", settings["quantPre"].rpartition("::")[2]
     if quant == "PER_CHANNEL":
-        fix = "multiply the columns of B, or C afterwards"
-        raise LeafTypeError("quant='PER_CHANNEL' of a block", "NO_QUANT, or PER_TENSOR with scale=", fix)
+        if scale is not None:
+            fix = 'write block(..., quant="PER_CHANNEL").execute(a, b, scale=x)'
+            raise LeafTypeError(what, "no scale=: the kernel, and execute, are given a vector of them", fix)
+        return
     if quant == "NO_QUANT" and scale is not None:
         raise LeafTypeError(what, "scale= with quant='PER_TENSOR'", 'write quant="PER_TENSOR", or leave scale= out')
     if quant == "NO_QUANT":

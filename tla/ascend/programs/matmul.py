@@ -22,6 +22,7 @@ from ...core.values import rounded
 from ..element import dtype_of
 from ..schedules import Block, Schedule
 from .block import Core, Plan
+from .channels import channel_numbers, scale_in_gm
 from .check import check_program
 from .estimate import Clock, Estimate, Span, estimated, rates_of
 from .paddings import Paddings
@@ -132,7 +133,8 @@ class MatmulBlock:
         scales = ("scaleA", "scaleB") if self.plan.scales else None
         bias, index = ("bias" if self.plan.bias else None), ("index" if self.plan.sparse else None)
         left, right = map(self.plan.source, "AB")
-        return Product("C", left, right, bias, made, self.plan.adds, scales, index)
+        channels = "scale" if self.plan.channels else None
+        return Product("C", left, right, bias, made, self.plan.adds, scales, index, channels)
 
     def text(self, language: str = "ascendc", name: str = "kernel_main") -> str:
         """The kernel as text: of all cores, each by its number.
@@ -216,6 +218,7 @@ class MatmulBlock:
         bias: npt.NDArray[Any] | None = None,
         scales: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None = None,
         before: npt.NDArray[Any] | None = None,
+        scale: npt.NDArray[Any] | None = None,
     ) -> Any:
         """Execute the programs of all cores on numpy arrays: every instruction as its fields say, in memories that hold
         nothing before.
@@ -223,6 +226,7 @@ class MatmulBlock:
         a, b      arrays of (m, k) and (k, n), of a sparse block all of b;  bias  of n, where the block has one
         scales    of a block with scales, those of A and B: arrays of (m, k / 32) and (k / 32, n), rounded up
         before    what C holds before, of a block that adds slices of k to it; None for zeros
+        scale     of a block with quant="PER_CHANNEL", an array of n: float32, by which the columns are multiplied
         Returns   the array of (m, n) that is in global memory then, of C's type; NaN is an element that
                   nothing has written
 
@@ -236,6 +240,7 @@ class MatmulBlock:
         Raises RangeError for arrays of other sizes, values that a type does not hold, and for biases without need.
         """
         beside = padded_scales(self.problem, self.plan.scales, scales)
+        beside |= channel_numbers(self.problem[1], self.plan.channels, scale)
         if self.plan.sparse:
             b, beside["index"] = densified(b, (self.problem[2], self.problem[1]))
         return executed(self, ((program, {}) for program in self.programs), a, b, bias, beside, before)
@@ -262,6 +267,8 @@ def tensors_of(plan: Plan, n: Any) -> dict[str, Buffer]:
     if plan.bias:
         unit = int(plan.total.C0)
         found.append(in_gm("bias", plan.total, Layout((ceil_div(n, unit) * unit,), (1,), (n,))))
+    if plan.channels:
+        found.append(scale_in_gm(n))
     if plan.sparse:
         found.append(in_gm("index", uint8, index_layout(plan.sizes[2], n)))
     if plan.scales:

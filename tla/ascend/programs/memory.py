@@ -18,6 +18,7 @@ from ...core.int_tuple import modes_of, size
 from ...core.layout import require_origin
 from ..transfers.halves import parts_of
 from ..transfers.instruction import TransferInstruction
+from ..transfers.moved import ROWS
 from ..transfers.proof import executed
 from ..transfers.side import offsets_in
 from ..transfers.sparse import FRACTAL, STORED
@@ -71,7 +72,7 @@ class Memories:
         }
         self.sizes |= {name: end + BEHIND * 8 // self.bits for name, end in self.ends.items()}
         self.sizes |= {b.position: self.sizes["UB"] for b in program.buffers.values() if b.position in _UNIFIED}
-        if any(isinstance(s, Move) and s.beside for s in walk(program.body)):
+        if any(isinstance(s, Move) and _with_index(s) for s in walk(program.body)):
             self.sizes[INDEX] = self.sizes["L0B"] // STORED
 
     def memory_of(self, name: str) -> str:
@@ -180,7 +181,7 @@ class Reach(NamedTuple):
 
 class Copy(NamedTuple):
     """The elements that a move copies to one memory: where they come to lie, which of them come from somewhere, and
-    from where; the others are zeros.
+    from where; the others are zeros. Of a Fixpipe with scales of columns, the scale of each.
 
     Source: ours.
     """
@@ -188,6 +189,7 @@ class Copy(NamedTuple):
     dst: Places
     inside: Any
     src: Places
+    scale: Places | None = None
 
 
 def moves_of(s: Move, memories: Memories) -> list[Copy]:
@@ -198,8 +200,20 @@ def moves_of(s: Move, memories: Memories) -> list[Copy]:
         to, begin = offsets_of(part)
         inside, target = begin != NOWHERE, memories.places(s.dst, to, written)
         src = memories.places(s.src, begin if inside.all() else begin[inside], read)
-        found.append(Copy(target._replace(memory=_OTHER[target.memory]) if number else target, inside, src))
+        scale = memories.places(s.beside, _columns(part, begin), 64) if s.beside and not _with_index(s) else None
+        found.append(Copy(target._replace(memory=_OTHER[target.memory]) if number else target, inside, src, scale))
     return found
+
+
+def _with_index(s: Move) -> bool:
+    """Whether what a move has beside is the index of a LoadDataWithSparse."""
+    return bool(s.beside) and "index" in s.instruction.parameters
+
+
+def _columns(i: TransferInstruction, read: Any) -> Any:
+    """The columns of accumulators that a Fixpipe reads, by their offsets: blocks of 16 columns, srcStride rows apart."""
+    at = read - i.src
+    return at // (i.parameters["srcStride"] * ROWS) * ROWS + at % ROWS
 
 
 def reach_of(event: Event, memories: Memories) -> Reach:
@@ -208,6 +222,7 @@ def reach_of(event: Event, memories: Memories) -> Reach:
     if isinstance(s, Move):
         copies, index = moves_of(s, memories), index_moved(s, memories)
         reads, writes = ([c.src for c in copies], [c.dst for c in copies])
+        reads += [c.scale for c in copies if c.scale is not None]
         return Reach((*reads, *([] if index is None else index[:1])), (*writes, *([] if index is None else index[1:])))
     if isinstance(s, Multiply):
         a, b, c, bias = mmad_offsets(s, memories)
@@ -270,7 +285,7 @@ def index_moved(s: Move, memories: Memories) -> tuple[Places, Places] | None:
     import numpy as np
 
     i = s.instruction
-    if not s.beside:
+    if not _with_index(s):
         return None
     size, count, fractals = FRACTAL // STORED, i.parameters["repeatTimes"], np.arange(i.parameters["repeatTimes"])
     read = memories.places(s.beside, i.parameters["index"] + np.arange(count * size), 8)

@@ -18,7 +18,7 @@ from ..vectors.instruction import VectorInstruction
 from .machine import Machine
 from .memory import Memories, Places, index_of, mmad_offsets, scales_of, starts_anew
 from .mmad import MX_BLOCK
-from .statements import Buffer, Multiply
+from .statements import Buffer, Move, Multiply
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -33,7 +33,7 @@ _MOST = 1 << _BITS
 
 class Term(NamedTuple):
     """A part of a sum: products of rows of `a` by columns of `b` from `begin` to `end` of k; the biases `a` where
-    b is None.
+    b is None; or that each column was multiplied by its own element of `a` (scale_term).
 
     Source: ours.
     """
@@ -45,10 +45,17 @@ class Term(NamedTuple):
 
     def __str__(self) -> str:
         k = f"{self.begin}:{self.end}"
-        return self.a if self.b is None else f"{self.a}[:, {k}] @ {self.b}[{k}, :]"
+        return self.a if self.b in (None, _FACTOR) else f"{self.a}[:, {k}] @ {self.b}[{k}, :]"
 
 
 Sum = tuple[Term, ...]
+#: The b of a term that is a factor of the whole sum.
+_FACTOR = "*"
+
+
+def scale_term(name: str) -> Term:
+    """The term that says that a sum was multiplied by the element of a vector that its column has."""
+    return Term(name, _FACTOR)
 
 
 class Tensor2(NamedTuple):
@@ -277,6 +284,21 @@ class Origins(Machine):
             out[begin == number] = self._next[number, terms]
         return out
 
+    def _leaving(self, _s: Move, values: Any, scale: Any) -> Any:
+        """Sums as they leave L0C: with the scale of its own column each; GARBAGE where that is another."""
+        import numpy as np
+
+        if scale is None:
+            return values
+        which, _, column = self._coordinates(scale)
+        good = (values >= _SUM) & (which >= 0) & (which == which.max()) & (column == (values & (_MOST - 1)))
+        out = np.full(values.shape, GARBAGE, np.int64)
+        if good.any():
+            numbers, place = values[good] >> 2 * _BITS & (_MOST - 1), values[good] & ((1 << 2 * _BITS) - 1)
+            sums = self._plus(numbers, (scale_term(self.tensors[int(which.max())].name),))
+            out[good] = _SUM | sums << 2 * _BITS | place
+        return out
+
     def _added(self, held: Any, values: Any) -> npt.NDArray[Any]:
         """Sums that are added to what global memory holds, where it holds zeros or sums of the same row and column."""
         import numpy as np
@@ -313,7 +335,8 @@ class Origins(Machine):
         found = self.sum_of(held)
         if found is not None:
             row, column, terms = found
-            return f"({' + '.join(map(str, terms)) or '0'})[{row}, {column}]"
+            added, factors = ([str(t) for t in terms if (t.b == _FACTOR) is x] for x in (False, True))
+            return f"({' + '.join(added) or '0'})[{row}, {column}]" + "".join(f" * {x}[{column}]" for x in factors)
         which, row, column = (int(x[0]) for x in self._coordinates(_array(held)))
         return f"{self.tensors[which].name}[{row}, {column}]" if which >= 0 else "padding of a tensor"
 

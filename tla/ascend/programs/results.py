@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ...symbolic.conditions import Condition
 from ..schedules import Block
 from .memory import Touched
-from .origins import Sum, Term, joined
+from .origins import Sum, Term, joined, scale_term
 
 #: So many findings are told; more are counted.
 MOST_FINDINGS = 20
@@ -26,6 +26,7 @@ class Product(NamedTuple):
     adds      whether it adds them to zeros that c holds before
     scales    the names of the tensors of scales of a and b, of MX types; None without
     sparse    the name of the index of a 4:2 sparse b, of which then half of the rows are stored; None of others
+    channels  the name of the vector whose elements the columns are multiplied by, or None
 
     >>> from tla.ascend import Product
     >>> Product("C", "A", "B").terms(64)
@@ -42,12 +43,15 @@ class Product(NamedTuple):
     adds: bool = False
     scales: tuple[str, str] | None = None
     sparse: str | None = None
+    channels: str | None = None
 
     def terms(self, end: int, begin: int = 0) -> Sum:
         """The terms of each element of a block."""
         a, b = (self.a, self.b) if self.scales is None else map("*".join, zip((self.a, self.b), self.scales))
         b = b if self.sparse is None else f"{b}*{self.sparse}"
-        return joined([Term(a, b, begin, end), *([] if self.bias is None else [Term(self.bias, None)])])
+        more = [Term(self.bias, None)] if self.bias is not None else []
+        more += [scale_term(self.channels)] if self.channels is not None else []
+        return joined([Term(a, b, begin, end), *more])
 
 
 class Copied(NamedTuple):

@@ -77,7 +77,7 @@ class Buffer:
 
 
 #: The tensors of a block in global memory, in the order of their addresses.
-_TENSORS = ("A", "B", "C", "bias", "scaleA", "scaleB", "index", "WA", "WB")
+_TENSORS = ("A", "B", "C", "bias", "scaleA", "scaleB", "index", "WA", "WB", "scale")
 
 
 def in_gm(name: str, element: Element, layout: Layout) -> Buffer:
@@ -90,7 +90,7 @@ class Move(NamedTuple):
 
     dst, src      the names of the buffers
     instruction   its places are elements behind the beginning of these
-    beside        of LoadDataWithSparse the name of the buffer of the index
+    beside        of LoadDataWithSparse the name of the buffer of the index, of Fixpipe that of the columns' scales
 
     Source: ours.
     """

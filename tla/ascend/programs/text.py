@@ -27,8 +27,10 @@ from .statements import Buffer, Compute, Fill, Move, Multiply, PipeBarrier, Prog
 from .trace import PIPES, VECTOR_PIPES, ends_of, events
 
 #: A position -> AscendC's TPosition.
-_POSITIONS = {"L1": "A1", "L0A": "A2", "L0B": "B2", "L0C": "CO1", "Bias": "C2"}
+_POSITIONS = {"L1": "A1", "L0A": "A2", "L0B": "B2", "L0C": "CO1", "Bias": "C2", "FixBuf": "C2PIPE2GM"}
 _POSITIONS |= dict.fromkeys(("UB", "UB0", "UB1"), "VECCALC")
+#: What the elements of buffers are called: those of matrices, and the words that the scales of columns are in.
+_NAMES = {**CPP_NAMES, "uint64": "uint64_t"}
 #: An integer of a statement that may be another one in another turn: no part of a name, of a fraction or of a
 #: template's arguments.
 _NUMBER = re.compile(r"(?<![\w.<])\d+(?![\w.>])")
@@ -146,14 +148,14 @@ def _side(made: Sequence[Program], local: Iterable[Buffer], pipes: Sequence[str]
 
 def require_names(buffers: Iterable[Buffer]) -> None:
     """LeafTypeError for an element type without a name in AscendC."""
-    if any(b.element.name not in CPP_NAMES for b in buffers):
+    if any(b.element.name not in _NAMES for b in buffers):
         what = "a block of an element type without a name in AscendC"
         raise LeafTypeError(what, f"one of {', '.join(CPP_NAMES)}", "use execute for it")
 
 
 def global_tensor(b: Buffer) -> list[str]:
     """The lines that name a tensor in global memory."""
-    kind = CPP_NAMES[b.element.name]
+    kind = _NAMES[b.element.name]
     return [
         f"AscendC::GlobalTensor<{kind}> {b.name};",
         f"{b.name}.SetGlobalBuffer(reinterpret_cast<__gm__ {kind} *>({b.name}_gm));",
@@ -170,7 +172,7 @@ def memories(buffers: Iterable[Buffer], sizes: dict[str, int]) -> Iterator[str]:
             yield f"AscendC::TBuf<AscendC::TPosition::{_POSITIONS[b.position]}> {b.position};"
             size = sizes["UB" if b.position in VECTOR_PIPES.values() else b.position]
             yield f"pipe.InitBuffer({b.position}, {size});"
-        kind = CPP_NAMES[b.element.name]
+        kind = _NAMES[b.element.name]
         yield f"auto {b.name} = {b.position}.Get<uint8_t>()[{b.address}].ReinterpretCast<{kind}>();"
 
 

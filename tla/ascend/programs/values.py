@@ -109,15 +109,17 @@ class Values(Machine):
     def _added(self, held: Any, values: Any) -> Any:
         return held + values
 
-    def _leaving(self, s: Move, values: Any) -> Any:
+    def _leaving(self, s: Move, values: Any, scale: Any) -> Any:
         """Accumulators as they leave L0C: scaled, negative ones cut off, rounded to the type of the destination."""
         import numpy as np
 
         if self.exact:
             return values
         settings = s.instruction.settings
-        if (scale := settings.get("deqScalar")) is not None:
-            values = values * float(scale)
+        if scale is not None:
+            values = values * scale
+        if (one := settings.get("deqScalar")) is not None:
+            values = values * float(one)
         if settings.get("reluEn") == "true":
             values = np.maximum(values, 0)
         return _as_held(values, dtype_of(s.instruction.element))

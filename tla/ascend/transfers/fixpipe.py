@@ -59,16 +59,15 @@ int32 bf16 - QS322BF16_PRE VQS322BF16_PRE"""
 )
 
 
-#: What a granularity asks for besides its mode, on Ascend950 or before. Names in small letters are fields
-#: of the struct.
-_SCALED: dict[tuple[bool, str], Settings] = {
-    **{(wide, "NO_QUANT"): {} for wide in (False, True)},
-    **{(wide, "PER_TENSOR"): {"deqScalar": "deqScalar"} for wide in (False, True)},
-    (False, "PER_CHANNEL"): {
-        "Before": "AscendC::SetFixPipeConfig<uint64_t, false>(scale, false); AscendC::PipeBarrier<PIPE_FIX>();"
-    },
-    (True, "PER_CHANNEL"): {"Between": ", scale"},
-}
+def scaled_by(granularity: str, wide: bool, name: str = "scale") -> Settings:
+    """The settings of a granularity besides its mode; name: of the tensor of the columns' scales, in Fixpipe's buffer,
+    on Ascend950 in L1."""
+    if granularity == "PER_CHANNEL" and wide:
+        return {"Between": f", {name}"}
+    if granularity == "PER_CHANNEL":
+        call = f"AscendC::SetFixPipeConfig<uint64_t, false>({name}, false);"
+        return {"Before": f"{call} AscendC::PipeBarrier<PIPE_FIX>();"}
+    return {"deqScalar": "deqScalar"} if granularity == "PER_TENSOR" else {}
 
 
 def settings_of(element: Element, source: Element, granularity: str, relu: bool, wide: bool) -> Settings:
@@ -90,7 +89,7 @@ def settings_of(element: Element, source: Element, granularity: str, relu: bool,
         fix = f'write quant="{other}"' if other else "name the types: element=half, accumulator=int32"
         raise LeafTypeError(what, expected, fix)
     made = {"quantPre": f"QuantMode_t::{mode}", "Source": CPP_NAMES[source.name]}
-    return {**made, **_SCALED[wide, granularity], **({"reluEn": "true"} if relu else {})}
+    return {**made, **scaled_by(granularity, wide), **({"reluEn": "true"} if relu else {})}
 
 
 def _fields(src: Side, dst: Side, step: IntLike, split: bool) -> dict[str, Any]:
