@@ -181,7 +181,7 @@ def test_operands_of_both_majors_and_two_swizzles_equal_numpy(tmp_path):
     ("row", "text"),
     [
         (OF_64_ROWS, r"a part of shared memory: 112 of the extents \(112, 32\), in Gluon"),
-        (OF_TF32, r"A of SM100_MMA_TF32_SS.*, in Gluon\n  expected  dense float16 in shared memory"),
+        (OF_TF32, r"A of SM100_MMA_TF32_SS.*, in Gluon\n  expected  dense float16 or bfloat16 in shared memory"),
     ],
 )
 def test_other_products_in_tensor_memory_are_refused(row, text):
