@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 
 from tests.kernels.test_kernel_source import argument, blocks, parts, pointer
-from tla import Int, LeafTypeError, RangeError, dim, local_tile, make_layout, parse, tile_to_shape
+from tla import Int, LeafTypeError, RangeError, dim, gpu, local_tile, make_layout, parse, tile_to_shape
 from tla.gpu import (
     GMMA,
-    SM100_MMA_F8F6F4_SS,
-    SM100_MMA_F16BF16_SS,
     UMMA,
     K,
     SM100_TMEM_LOAD_32dp32b32x,
@@ -366,8 +364,7 @@ def of_a_warpgroup(element, name):
 
 
 def in_tensor_memory(element, form):
-    form = {"SM100_MMA_F16BF16_SS": SM100_MMA_F16BF16_SS, "SM100_MMA_F8F6F4_SS": SM100_MMA_F8F6F4_SS}[form]
-    umma = make_tiled_mma(form[element, element, single, 128, 32, K, K])
+    umma = make_tiled_mma(getattr(gpu, form)[element, element, single, 128, 32, K, K])
 
     @kernel(threads=128)
     def product(A, B, C):
@@ -394,16 +391,16 @@ def in_tensor_memory(element, form):
 @pytest.mark.parametrize(
     ("element", "made", "form", "arch", "opcode"),
     [
-        (bf16, "of_a_warpgroup", "SM90_64x64x16_F32BF16BF16_SS", "sm_90a", "HGMMA"),
-        (fp8_e4m3, "of_a_warpgroup", "SM90_64x64x32_F32E4M3E4M3_SS_TN", "sm_90a", "QGMMA"),
-        (fp8_e5m2, "of_a_warpgroup", "SM90_64x64x32_F32E5M2E5M2_SS_TN", "sm_90a", "QGMMA"),
-        (bf16, "in_tensor_memory", "SM100_MMA_F16BF16_SS", "sm_100a", "UTCHMMA"),
-        (fp8_e4m3, "in_tensor_memory", "SM100_MMA_F8F6F4_SS", "sm_100a", "UTCQMMA"),
+        (bf16, of_a_warpgroup, "SM90_64x64x16_F32BF16BF16_SS", "sm_90a", "HGMMA"),
+        (fp8_e4m3, of_a_warpgroup, "SM90_64x64x32_F32E4M3E4M3_SS_TN", "sm_90a", "QGMMA"),
+        (fp8_e5m2, of_a_warpgroup, "SM90_64x64x32_F32E5M2E5M2_SS_TN", "sm_90a", "QGMMA"),
+        (bf16, in_tensor_memory, "SM100_MMA_F16BF16_SS", "sm_100a", "UTCHMMA"),
+        (fp8_e4m3, in_tensor_memory, "SM100_MMA_F8F6F4_SS", "sm_100a", "UTCQMMA"),
     ],
-    ids=str,
+    ids=lambda x: getattr(x, "__name__", str(x)),
 )
 def test_products_of_shared_memory(element, made, form, arch, opcode, tmp_path):
-    product, (m, n) = {"of_a_warpgroup": of_a_warpgroup, "in_tensor_memory": in_tensor_memory}[made](element, form)
+    product, (m, n) = made(element, form)
     k = 256 // element.bits
     layouts = [make_layout((Int[a](), Int[b]()), stride=(Int[b](), Int[1]())) for a, b in ((m, k), (n, k), (m, n))]
     given = [*map(tensor, (element, element, np.float32), layouts)]

@@ -105,7 +105,7 @@ class ClusterRaces(Races):
         ended: else that one may end by them, before its own have come. Source: the PTX manual, "Tracking asynchronous
         operations by the mbarrier object".
         """
-        phase, of = self._met(other, line, barrier)[1], (self.beside.rank, key_of(barrier.of.held), int(barrier.at))
+        phase, of = self._met(other, line, barrier)[1], self._of_cluster(barrier)
         if other.beside.phases.get(of, 0) < phase.ended:
             self._add(Race("bytes", "mbarriers", of[2], None, True, line, None, True, line, other.beside.rank))
         return phase

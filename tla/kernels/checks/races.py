@@ -19,7 +19,7 @@ from ..block.allocation import Allocation, address_of
 from ..block.lines import Line
 from ..block.mbarriers import Mbarrier, Mbarriers
 from ..block.touched import SEVERAL, Access, Marks, accessed, count_of, key_of, name_of
-from .beside import Beside, Told
+from .beside import Beside, Place, Told
 from .clocks import Clocks
 from .levels import Findings, Level
 from .race import Race, Unwritten
@@ -319,7 +319,7 @@ class Races:
 
     def end_phase(self, barrier: Mbarrier) -> None:
         """Note phases of an mbarrier that have ended: the next arrivals are of another one."""
-        phase = self._phases.get((key_of(barrier.of.held), int(barrier.at)))
+        phase = self._phases.get(_place(barrier))
         if phase is not None and phase.ended < barrier.of.ended[int(barrier.at)]:
             phase.ended, phase.known, phase.told = barrier.of.ended[int(barrier.at)], phase.told, None
             phase.come, phase.loads, phase.done = [*phase.come, *phase.loads], [], phase.products
@@ -334,7 +334,7 @@ class Races:
             clocks.learn(phase.known)
         for owner, number in phase.come:
             owner.beside.ends[number] = self.beside.rank, phase.waited
-        of = self.beside.rank, key_of(barrier.of.held), int(barrier.at)
+        of = self._of_cluster(barrier)
         self.beside.learn(Told({self.beside.rank: phase.done}, phases={of: phase.ended}))
         self.beside.learn(phase.over)
         phase.come, phase.over = [], Told()
@@ -359,7 +359,11 @@ class Races:
     def _used(self, line: Line, barrier: Mbarrier) -> tuple[Clocks, Phase]:
         """The state of an mbarrier that all threads use: somebody set it up before, and a barrier is between."""
         self.note(line, [Access(barrier.of.held)], [])
-        return self._begun(), self._phases[key_of(barrier.of.held), int(barrier.at)]
+        return self._begun(), self._phases[_place(barrier)]
+
+    def _of_cluster(self, barrier: Mbarrier) -> Place:
+        """An mbarrier of this block, among those of all blocks."""
+        return self.beside.rank, *_place(barrier)
 
     def _begun(self) -> Clocks:
         """The clocks of the threads, which begin with what orders some statements and leaves out others."""
@@ -511,6 +515,11 @@ class Races:
     def _add(self, race: Race) -> None:
         if not any((race.line, race.at, race.who) == (r.line, r.at, r.who) for r in self.findings.races):
             self.findings.races.append(race)
+
+
+def _place(barrier: Mbarrier) -> tuple[int, int]:
+    """An mbarrier of a block: the key of its tensor, its number."""
+    return key_of(barrier.of.held), int(barrier.at)
 
 
 def _does(written: bool, adds: bool) -> str:

@@ -1,6 +1,7 @@
 """Algorithms that are element by element, executed on numpy for all threads at once: transform, reduce, shuffle_xor.
 
-Floats of less than 32 bits, and integers, are computed in float32, and rounded where they are written; so are they in a kernel's text.
+Floats of less than 32 bits, and integers, are computed in float32, and rounded where they are written; so are they in a
+kernel's text.
 
 Source: CuTe include/cute/algorithm/tensor_algorithms.hpp, transform; CUDA `__shfl_xor_sync`.
 """
@@ -137,12 +138,10 @@ def require_floats(where: str, t: Tensor) -> None:
 
 def require_elements(where: str, tensors: Sequence[Tensor]) -> None:
     """LeafTypeError for what is no float; of transform the sources may be integers that instructions convert."""
-    for t in tensors[:-1] if where == "transform" else ():
+    for t in tensors:
         require_data(where, t)
-        if str(t.dtype) not in _CONVERTED:
+        if where != "transform" or t is tensors[-1] or str(t.dtype) not in _CONVERTED:
             require_floats(where, t)
-    for t in tensors[-1:] if where == "transform" else tensors:
-        require_floats(where, t)
 
 
 def _floats(where: str, tensors: list[Tensor]) -> list[Tensor]:
@@ -166,7 +165,7 @@ def aligned(where: str, tensors: Sequence[Tensor]) -> tuple[Any, list[Any]]:
 
 
 def _computed(where: str, t: Tensor, places: Any) -> Any:
-    """Elements in the type that functions compute in: float32 for smaller floats, and integers. Any where they are not valid."""
+    """Elements in the type that functions compute in: float32 for smaller floats, and integers. Any where not valid."""
     import numpy as np
 
     found, least = t.data[np.minimum(places, t.data.size - 1)], np.dtype(np.float32)

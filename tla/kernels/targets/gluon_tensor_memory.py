@@ -16,8 +16,8 @@ from ...core.ints import known
 from ...core.leaf_arithmetic import add
 from ...symbolic import SymInt
 from ..block.lines import Line
+from ..program.instructions import is_of_tensor_memory
 from ..program.statements import Access, Loop, Product, Program, Statement
-from ..tiles.products import in_tensor_memory
 from ..tiles.tiles import Columns, Memory, Tile, refused, side_of
 from .gluon_loads import Loads
 from .gluon_tiles import NARROW
@@ -149,7 +149,7 @@ def joined(body: Sequence[Statement]) -> list[Statement | tuple[Product, ...]]:
     """The statements of a body, products of one accumulator in tensor memory that follow each other together."""
     found: list[Any] = []
     for s in body:
-        if not isinstance(s, Product) or not in_tensor_memory(s):
+        if not isinstance(s, Product) or not is_of_tensor_memory(s.step.mma.atom):
             found.append(s)
         elif found and isinstance(found[-1], tuple) and _same(found[-1][0].operands["D"], s.operands["D"]):
             found[-1] = (*found[-1], s)

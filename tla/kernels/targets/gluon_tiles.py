@@ -24,9 +24,10 @@ from ...symbolic.facts import symbols_in
 from ...symbolic.symint import poly_of
 from ...tensors.tensor import Tensor
 from ..block.lines import Line
+from ..program.instructions import is_of_tensor_memory
 from ..program.statements import Counter, Load, Loop, Product, Program, Signal
 from ..run.trace import sizes_of
-from ..tiles.products import by_descriptors, in_tensor_memory
+from ..tiles.products import by_descriptors
 from ..tiles.tiles import STAGED, Argument, Memory, Tile, as_expression, refused, tile_of
 from .gluon_layouts import DESCRIBED, MATRIX, distributed, layout_text, shared_layout
 
@@ -100,8 +101,9 @@ class Tiles:
     def _shared(self, number: int) -> Any:
         """The layout of a tensor in shared memory, of one stage."""
         t = self.program.shared[number]
-        products = [s for s in self.statements if isinstance(s, Product) and (by_descriptors(s) or in_tensor_memory(s))]
-        described = any(x.tensor.data is t.data for s in products for x in s.operands.values())
+        products = (s for s in self.statements if isinstance(s, Product))
+        read = [s for s in products if by_descriptors(s) or is_of_tensor_memory(s.step.mma.atom)]
+        described = any(x.tensor.data is t.data for s in read for x in s.operands.values())
         loads = [s for s in self.statements if isinstance(s, Load)]
         loaded = any(x.tensor.data is t.data for s in loads for x in (s.source, s.target))
         swizzles = (*DESCRIBED, 0) if loaded and not described else DESCRIBED if described else ()

@@ -9,7 +9,7 @@ Source: CuTe's layouts of the atoms, (thread, value) -> element of the tile.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...core.int_tuple import leaves, size
@@ -82,15 +82,14 @@ class Lanes(Instructions):
         lines = []
         for read, part in zip(tiles, cells):
             before, (place,) = self.values([place_of(part.element(index("lane", m * n)))])
-            kinds = {x: tile.kind for x, tile in read.items()}
-            product = self._multiplied(total, kinds, f"lane % {m} + {m} * k", f"lane / {m} + {n} * k")
+            product = f"a_tile[lane % {m} + {m} * k] * b_tile[lane / {m} + {n} * k]"
             body = [
                 *(line.replace("{int}", "int") for line in before),
                 f"{total} sum = {given.format(f'{part.name}[{place}]')};",
                 f"for (int k = 0; k < {k}; ++k) sum += {product};",
                 f"{part.name}[{place}] = sum;",
             ]
-            gathered = [line for x, tile in read.items() for line in self._gathered(f"{x.lower()}_tile", tile)]
+            gathered = [line for x, tile in read.items() for line in self._gathered(f"{x.lower()}_tile", tile, total)]
             loop = [f"for (int lane = 0; lane < {m * n}; ++lane) {{", *(f"    {x}" for x in body), "}"]
             lines += ["{", *(f"    {x}" for x in (*gathered, *loop)), "}"]
         return lines, False
@@ -108,13 +107,13 @@ class Lanes(Instructions):
                 name, own, count = f"{x.lower()}_tile", tile.tensor, int(size(tile.tensor.shape))
                 lane = index("lane", count)
                 before, (place, at) = self.values([add(own.offset, own.layout(lane)), atom.operand(x)(block, lane)])
-                line = f"{name}[{at}] = all_{tile.name}[cta + to_cta][{place}];"
-                body += [f"{tile.kind} {name}[{2 * count}];", *_of_both(count, [*before, line])]
+                element = self.converted(f"all_{tile.name}[cta + to_cta][{place}]", tile.kind, total)
+                line = f"{name}[{at}] = {element};"
+                body += [f"{total} {name}[{2 * count}];", *_of_both(count, [*before, line])]
             lane = index("lane", m * n // 2)
             before, (place, at) = self.values([place_of(part.element(lane)), atom.C(block, lane)])
             cell = f"all_{part.name}[cta + to_cta][{place}]"
-            kinds = {x: tile.kind for x, tile in read.items()}
-            product = self._multiplied(total, kinds, f"lane_at % {m} + {m} * k", f"lane_at / {m} + {n} * k")
+            product = f"a_tile[lane_at % {m} + {m} * k] * b_tile[lane_at / {m} + {n} * k]"
             sums = [f"const int lane_at = {at};", f"{total} sum = {given.format(cell)};"]
             sums += [f"for (int k = 0; k < {k}; ++k) sum += {product};", f"{cell} = sum;"]
             body += _of_both(m * n // 2, [*before, *sums])
@@ -172,20 +171,22 @@ class Lanes(Instructions):
     def _product(self, atom: MMAAtom, lanes: int, given: dict[str, Registers], read: dict[str, Tile]) -> list[str]:
         """The lines of one product; tiles of shared memory are gathered before."""
         kinds, at = {x: r.kind for x, r in (given | read).items()}, {x: self._relative(r) for x, r in given.items()}
+        total = "double" if kinds["C"] == "double" else "int" if "int" in kinds["C"] else "float"
         word = atom.instruction.replace(".", "_").replace("::", "_")
         name = self._named(word, tuple((kinds[x], at.get(x)) for x in "DABC"))
         if name not in self.functions:
             m, n, k = map(int, leaves(atom.shape_mnk))
-            total = "double" if kinds["C"] == "double" else "int" if "int" in kinds["C"] else "float"
-            of = {x: f"{'' if x == 'D' else 'const '}{kinds[x]} *{x.lower()}" for x in "DABC"}
+            types = kinds | dict.fromkeys(read, total)
+            of = {x: f"{'' if x == 'D' else 'const '}{types[x]} *{x.lower()}" for x in "DABC"}
             parameters = ", ".join(f"{of[x]}_tile" if x in read else f"{of[x]}, int {x.lower()}_each" for x in "DABC")
             tiles = []
             for x, own, extent, layout in ("A", "a", m * k, atom.A), ("B", "b", n * k, atom.B):
                 if x in given:
-                    tiles += [f"    {kinds[x]} {own}_tile[{extent}];"]
-                    moved = [f"{own}_tile[{{}}] = {own}[{own}_each * lane + {i}];" for i in at[x]]
+                    tiles += [f"    {total} {own}_tile[{extent}];"]
+                    elements = [self.converted(f"{own}[{own}_each * lane + {i}]", kinds[x], total) for i in at[x]]
+                    moved = [f"{own}_tile[{{}}] = {element};" for element in elements]
                     tiles += self._lanes(lanes, layout, moved)
-            product = self._multiplied(total, kinds, f"at % {m} + {m} * k", f"at / {m} + {n} * k")
+            product = f"a_tile[at % {m} + {m} * k] * b_tile[at / {m} + {n} * k]"
             made = self.converted("sum", total, kinds["D"])
             firsts = [self.converted(f"c[c_each * lane + {i}]", kinds["C"], total) for i in at["C"]]
             sums = [
@@ -197,12 +198,8 @@ class Lanes(Instructions):
             self.functions[name] = [head, *tiles, *self._lanes(lanes, atom.C, sums), "}"]
         arguments = {x: f"&{r.name}[tid][{r.elements[0]}], {self._each(r)}" for x, r in given.items()}
         call = f"{name}({', '.join(arguments.get(x, f'{x.lower()}_tile') for x in 'DABC')});"
-        gathered = [line for x, tile in read.items() for line in self._gathered(f"{x.lower()}_tile", tile)]
+        gathered = [line for x, tile in read.items() for line in self._gathered(f"{x.lower()}_tile", tile, total)]
         return ["{", *(f"    {line}" for line in (*gathered, call)), "}"] if gathered else [call]
-
-    def _multiplied(self, total: str, kinds: Mapping[str, str], *at: str) -> str:
-        """The product of an element of A and one of B, in the type of the sum."""
-        return " * ".join(self.converted(f"{x.lower()}_tile[{i}]", kinds[x], total) for x, i in zip("AB", at))
 
     def by_vectors(self, atom: MMAAtom, extents: tuple[int, int, int], parts: dict[str, Part]) -> list[str]:
         form = vectors.Form(atom, extents, parts)
@@ -212,13 +209,14 @@ class Lanes(Instructions):
             self.functions[name] = form.function(name)
         return [f"{name}({', '.join(f'&{parts[x].place}' for x in form.names)});"]
 
-    def _gathered(self, name: str, tile: Tile) -> list[str]:
-        """The lines that make an array of a tile in shared memory."""
+    def _gathered(self, name: str, tile: Tile, total: str) -> list[str]:
+        """The lines that make an array of a tile in shared memory, in the type of the sums."""
         count = int(size(tile.tensor.shape))
         before, (place,) = self.values([add(tile.tensor.offset, tile.tensor.layout(index("lane", count)))])
-        body = [*(line.replace("{int}", "int") for line in before), f"{name}[lane] = {tile.name}[{place}];"]
+        element = self.converted(f"{tile.name}[{place}]", tile.kind, total)
+        body = [*(line.replace("{int}", "int") for line in before), f"{name}[lane] = {element};"]
         loop = [f"for (int lane = 0; lane < {count}; ++lane) {{", *(f"    {x}" for x in body), "}"]
-        return [f"{tile.kind} {name}[{count}];", *loop]
+        return [f"{total} {name}[{count}];", *loop]
 
     def _lanes(self, lanes: int, layout: Layout, lines: list[str]) -> list[str]:
         """The loop over the lanes of lines, each for a value, with the place of it in the tile."""

@@ -15,8 +15,9 @@ from typing import Any
 
 from ...core.int_tuple import size
 from ..block.lines import Line
+from ..program.instructions import is_of_tensor_memory
 from ..program.statements import Access, Atomic, Axpby, Copy, Fill, Product, Program, Shuffle, Statement, Transform
-from .products import Operands, from_tensor_memory, in_tensor_memory, loaded, of_tiles, warp_of
+from .products import Operands, from_tensor_memory, loaded, of_tiles, warp_of
 from .tiles import Argument, Columns, Memory, Piece, Registers, Side, Tile, owners, refused, side_of, tile_of
 
 #: Statements that are element by element.
@@ -36,7 +37,9 @@ class Homes:
 
     def __init__(self, program: Program) -> None:
         of_tiles = (s for s in program.statements() if isinstance(s, (*EACH, Product)))
-        self._statements = [s for s in of_tiles if not isinstance(s, Product) or not in_tensor_memory(s)]
+        self._statements = [
+            s for s in of_tiles if not isinstance(s, Product) or not is_of_tensor_memory(s.step.mma.atom)
+        ]
         self.sides = {
             id(s): {name: _side(program, s, x) for name, x in operands_of(s).items()} for s in self._statements
         }

@@ -145,11 +145,6 @@ def by_descriptors(s: Product) -> bool:
     return atom.instruction.startswith("wgmma") and {atom.memory(x) for x in "AB"} == {"smem"}
 
 
-def in_tensor_memory(s: Product) -> bool:
-    """Whether a product's sums are in tensor memory."""
-    return s.step.mma.atom.instruction.startswith("tcgen05")
-
-
 def blocked(line: Line, tile: Tile) -> BlockedLayout | None:
     """The blocked layout whose elements have a tile's owners, in any order of registers; None if there is none.
 
