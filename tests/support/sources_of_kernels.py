@@ -54,6 +54,7 @@ static void cluster_sync() { threads_of_cluster->arrive_and_wait(); }
 static thread_local std::optional<std::barrier<>::arrival_token> arrival;
 static void cluster_arrive() { arrival.emplace(threads_of_cluster->arrive()); }
 static void cluster_wait() { threads_of_cluster->wait(std::move(*arrival)); }
+static void __trap() { std::abort(); }
 static void __syncthreads() { all_threads->arrive_and_wait(); }
 static void fence_view_async_shared() {}
 template <class T> T atomicAdd(T *p, T x) { return std::atomic_ref<T>(*p).fetch_add(x); }
@@ -420,7 +421,7 @@ def kernel_examples():
     try:
         found = {
             name: runpy.run_path(f"{folder}/{name}.py")
-            for name in "gemm_cpu sgemm_1 sgemm_2 sgemm_sm70 sgemm_sm80 sgemm_tiles wgmma_sm90 wgmma_tma_sm90 mma_sm100 mma_tma_sm100 mma_tma_multicast_sm100 mma_tma_2sm_sm100 mma_tma_epi_sm100 flash_attention im2col pack_tiles blocked_gemm tiled_copy tiled_copy_if transpose softmax epilogue gemm_atoms".split()
+            for name in "gemm_cpu sgemm_1 sgemm_2 sgemm_sm70 sgemm_sm80 sgemm_tiles wgmma_sm90 wgmma_tma_sm90 mma_sm100 mma_tma_sm100 mma_tma_multicast_sm100 mma_tma_2sm_sm100 mma_tma_epi_sm100 flash_attention im2col pack_tiles blocked_gemm grouped_gemm tiled_copy tiled_copy_if transpose softmax epilogue gemm_atoms".split()
             + ["gemm_narrow"] * (importlib.util.find_spec("ml_dtypes") is not None)
         }
     finally:

@@ -35,6 +35,7 @@ from .run.trace import tensor
 from .text.source import Source
 from .words.algorithms import atomic_add, axpby, clear, copy, copy_if, fill, gemm, reduce, shuffle_xor, transform
 from .words.cluster import block_rank_in_cluster, cluster_arrive, cluster_sync, cluster_wait
+from .words.indices import read_index
 from .words.loads import arrive_barrier, make_tma_copy, mbarriers, set_barrier_transaction_bytes, wait_barrier
 from .words.order import (
     cp_async_fence,
@@ -96,6 +97,7 @@ __all__ = [
     "make_tma_copy",
     "mbarriers",
     "phase",
+    "read_index",
     "reduce",
     "registers",
     "set_barrier_transaction_bytes",

@@ -28,8 +28,8 @@ from .program.grids import cluster_of, clusters_of, require_whole_clusters
 from .program.statements import Program
 from .proofs.apart import no_strides_of_0
 from .proofs.bounds import not_inside
-from .proofs.race_freedom import why_not_free
-from .proofs.samples import of_sizes, small_sizes
+from .proofs.race_freedom import not_apart, why_not_free
+from .proofs.samples import arguments_at, small_sizes
 from .run.launch import Launch, run_block
 from .run.trace import traced
 from .targets import require_target, source_of
@@ -214,10 +214,10 @@ class Kernel:
 
     def _checked(self, program: Program, arch: str | None, *, counting: bool) -> Report:
         """A program's accesses proved for all sizes, and the kernel watched at small ones that meet the facts."""
-        refused, values = (*not_inside(program),), small_sizes(program)
+        refused, values = (*not_inside(program), *not_apart(program)), small_sizes(program)
         if refused:
             return Report((), refused, (), (), (), (), 0, self.threads)
-        report = self._watched(tuple(of_sizes(x, values) for x in program.arguments.values()), arch, counting=counting)
+        report = self._watched(arguments_at(program, values), arch, counting=counting)
         return report._replace(sizes=tuple(values.items()), unproved=why_not_free(program))
 
     def _watched(self, arguments: tuple[Any, ...], arch: str | None, *, counting: bool) -> Report:

@@ -1,8 +1,8 @@
 """Whole kernels drawn: for each statement that reads or writes memory, which thread has which element of each tensor.
 
-It is of the first block and the first step of each loop, at sizes that the program's facts allow, elements behind an
-edge included. A cell names the first thread that has the element, and which of the thread's values it is. Registers and
-tensor memory have no cells: notes say what is there.
+It is of the first block and the first step of each loop, with 0 for what is read as an index, at sizes that the
+program's facts allow, elements behind an edge included. A cell names the first thread that has the element, and which of
+the thread's values it is. Registers and tensor memory have no cells: notes say what is there.
 
 Source: ours; the cells are those of CuTe's print_latex of a TiledCopy.
 """
@@ -66,7 +66,8 @@ def _figures(
     """A figure for each statement with memory; those without are a note of the next one."""
     import numpy as np
 
-    first = {**sizes, str(program.thread): np.arange(program.threads), **{str(b): 0 for b in program.blocks}}
+    first = {**sizes, str(program.thread): np.arange(program.threads)}
+    first |= dict.fromkeys((*map(str, program.blocks), *program.reads), 0)
     named, before = program.namer(), list[str]()
     for s, loops, steps in _in_order(program.body, (), {}):
         sides: dict[str, dict[str, Access]] = {"writes": {}, "reads": {}}

@@ -149,6 +149,10 @@ class Instructions:
         """The line by which the threads of a cluster wait for each other."""
         raise _missing("cluster_sync")
 
+    def require(self, condition: str) -> str:
+        """The line that stops all where a condition does not hold."""
+        raise _missing("read_index")
+
     def copied(self, atom: CopyAtom, source: str, target: str, width: int, condition: str) -> list[str]:
         """An asynchronous copy of `width` bytes, where a condition holds; of none where it is empty."""
         raise _missing(atom.name)

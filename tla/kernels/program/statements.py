@@ -112,6 +112,22 @@ class Product:
 
 
 @dataclass(frozen=True)
+class Read:
+    """`read_index`: an element of an argument as an integer, the same for all threads of a block.
+
+    symbol    the integer: 0 <= it < below
+    source    a tensor of this one element
+    distinct  whether elements at several places are assumed to differ
+    """
+
+    line: Line
+    symbol: SymInt
+    source: Access
+    below: IntLike
+    distinct: bool = False
+
+
+@dataclass(frozen=True)
 class Barrier:
     """`barrier`: all threads of the block wait for each other; `cluster_sync`, those of the cluster."""
 
@@ -217,7 +233,7 @@ class Either:
     otherwise: tuple[Statement, ...]
 
 
-_OfElements = Copy | Fill | Axpby | Transform | Shuffle | Atomic | Product | Load
+_OfElements = Copy | Fill | Axpby | Transform | Shuffle | Atomic | Product | Load | Read
 Statement = _OfElements | Barrier | Order | Signal | Reserve | Loop | Either
 
 
@@ -292,6 +308,11 @@ class Program:
         """The number of the allocation that a tensor in tensor memory is a part of; None of other memory."""
         return next((k for k, x in enumerate(self.tmem) if x.data is not None and x.data is t.data), None)
 
+    @property
+    def reads(self) -> dict[str, Read]:
+        """The integers that elements of arguments are, by the names of their symbols."""
+        return {str(s.symbol): s for s in self.statements() if isinstance(s, Read)}
+
     def argument_of(self, t: Tensor) -> str | None:
         """The name of the argument that a tensor is a part of; None of shared memory and registers."""
         return next((name for name, x in self.arguments.items() if isinstance(x, Tensor) and x.data is t.data), None)
@@ -336,6 +357,8 @@ def _more(s: Statement, name_of: Callable[[Tensor], str]) -> str:
         return f" where {s.where.bounds}"
     if isinstance(s, Transform):
         return f" by {s.value}"
+    if isinstance(s, Read):
+        return f" as {s.symbol} < {s.below}{', distinct' * s.distinct}"
     if isinstance(s, Product) and s.accumulates is not True:
         where = " and ".join(f"{c} < {n}" for c, n in s.accumulates or ())
         return f" adding where {where}" if where else " without adding"
@@ -352,14 +375,16 @@ def word_of(s: Statement) -> str:
     """The word that a statement prints as: `copy`, `product`, `cp_async_wait`."""
     if isinstance(s, Barrier) and s.of_cluster:
         return "cluster_sync"
-    if isinstance(s, Atomic):
-        return "atomic_add"
+    if isinstance(s, (Atomic, Read)):
+        return "atomic_add" if isinstance(s, Atomic) else "read_index"
     return s.word if isinstance(s, (Order, Signal, Reserve)) else type(s).__name__.lower()
 
 
 def accesses(s: Statement) -> Iterator[tuple[str, Access]]:
     """The accesses of a statement, what it reads first: ("reads" or "writes", access)."""
-    if isinstance(s, (Copy, Load, Shuffle, Atomic)):
+    if isinstance(s, Read):
+        yield "reads", s.source
+    elif isinstance(s, (Copy, Load, Shuffle, Atomic)):
         yield from (("reads", s.source), ("writes", s.target))
     elif isinstance(s, Fill):
         yield "writes", s.target

@@ -26,6 +26,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...algebra.predicates import is_injective
+from ...core.errors import RangeError
 from ...core.int_tuple import size
 from ...core.ints import known
 from ...core.leaf_arithmetic import add
@@ -35,7 +36,21 @@ from ...symbolic.poly import split
 from ...symbolic.symint import poly_of, wrap
 from ...tensors.predicated import Within
 from ...tensors.tensor import Tensor
-from ..program.statements import Access, Atomic, Copy, Either, Load, Loop, Program, Statement, accesses, statements_of
+from ..checks.report import Refused
+from ..program.reads import names_of
+from ..program.statements import (
+    Access,
+    Atomic,
+    Copy,
+    Either,
+    Load,
+    Loop,
+    Program,
+    Read,
+    Statement,
+    accesses,
+    statements_of,
+)
 from .bounds import comparisons, coordinate
 from .samples import small_sizes
 from .shared_memory import SharedMemory
@@ -69,6 +84,27 @@ def why_not_free(program: Program) -> str | None:
     return None
 
 
+def not_apart(program: Program) -> Iterator[Refused]:
+    """The writes at places that elements choose, as `read_index` gives them, not seen to be of one thread each: small
+    sizes have none of these elements, and tell nothing of them."""
+    reads = program.reads
+    for s in program.statements() if reads else ():
+        for verb, x in accesses(s):
+            name = program.argument_of(x.tensor)
+            if verb == "reads" or name is None or x.places is None or isinstance(s, Atomic):
+                continue
+            first = coordinate(x.places, 0)
+            found = next((reads[n] for n in names_of(first) if n in reads), None)
+            if found is None:
+                continue
+            try:
+                _of_argument(name, program)
+            except Unknown as reason:
+                what = f"writes {name} where the element read at {found.line} says: {reason}"
+                fix = "write read_index(..., distinct=True) where no two elements are the same, or atomic_add"
+                yield Refused(s.line, RangeError(what, "elements that one thread writes", fix))
+
+
 def _of_argument(name: str, program: Program) -> None:
     """Require an argument nobody writes, or of one thread each element, or added to by atomics. Raises Unknown."""
     import numpy as np
@@ -99,7 +135,8 @@ def _of_argument(name: str, program: Program) -> None:
             for t in [0] if isinstance(s, Load) else np.flatnonzero(chosen).tolist():
                 if owners.setdefault(keys[t], t) != t:
                     raise Unknown(f"{s.line}: an element of {name} that two threads may touch")
-    told = {str(symbol) for symbol, _unit in units or ()}
+    reads = program.reads
+    told = {_told_by(reads[n], program) if n in reads else n for n, _unit in units or ()}
     for s, _verb, access in found:
         if isinstance(s, Load):
             loops = {str(x.step) for x in _loops_around(s, program.body)} - _steps(access.places, program).keys()
@@ -123,13 +160,18 @@ def _parted(s: Statement, access: Access, program: Program) -> tuple[list[tuple[
     every thread, and which threads a predicate lets touch it."""
     if access.places is None:
         raise Unknown(f"{s.line}: an argument that is no tensor of elements")
+    import numpy as np
+
     units: list[tuple[Any, int]] = []
-    rests = []
+    rests, reads = [], program.reads
     where = s.where if isinstance(s, Copy) else None
     for found, asked in _coordinates(access.places, where, program):
         own, rest = [], []
         for c in found:
-            symbol, unit, r = _of_unit(s, c, program)
+            if not {n for n in names_of([c]) if n in reads and _told_by(reads[n], program) is None}:
+                symbol, unit, r = _of_unit(s, c, program)
+            else:  # it tells nothing: what others tell is to be enough
+                symbol, unit, r = "", 0, np.zeros(program.threads, int)
             if unit and (r.min() < 0 or r.max() >= unit):
                 raise Unknown(f"{s.line}: parts that overlap")
             own.append((symbol, unit))
@@ -170,11 +212,26 @@ def _of_unit(s: Statement, c: Any, program: Program) -> tuple[str, int, Any]:
         return "", 0, of_threads(s.line, [c], program)
     symbol, blocks = next(iter(others)), [*map(str, program.blocks)]
     steps = [str(x.step) for x in program.statements() if isinstance(x, Loop)]
-    if len(others) > 1 or symbol not in (*blocks, *steps):
+    if len(others) > 1 or symbol not in (*blocks, *steps, *program.reads):
         raise Unknown(f"{s.line}: a coordinate {c}")
     times, rest = split(poly_of(c), next(n for n in symbols_in(poly_of(c)) if n.name == symbol))
     unit = times.const
     if unit is None or unit < 1 or symbol in {n.name for n in symbols_in(rest)}:
         raise Unknown(f"{s.line}: a coordinate {c}")
     first = add(wrap(rest), 0)
-    return symbol if symbol in blocks else "a step", unit, of_threads(s.line, [first], program)
+    return "a step" if symbol in steps else symbol, unit, of_threads(s.line, [first], program)
+
+
+def _told_by(read: Read, program: Program) -> str | None:
+    """The block that an element tells, as each has another one; None where it tells none.
+
+    Distinct elements of places T * b + r, of a block b, are other ones for another b.
+    """
+    at = [] if read.source.places is None else [c for c in coordinate(read.source.places, 0) if known(c) is None]
+    if not read.distinct or len(at) != 1:
+        return None
+    for block in program.blocks:
+        times, rest = split(poly_of(at[0]), next(iter(symbols_in(poly_of(block)))))
+        if known(wrap(times)) not in (None, 0) and known(wrap(rest)) is not None:
+            return str(block)
+    return None

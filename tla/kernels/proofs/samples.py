@@ -11,6 +11,7 @@ from ...algebra.codomain import cosize
 from ...core.composed import innermost
 from ...core.int_tuple import leaves
 from ...core.ints import known
+from ...core.leaf_arithmetic import add
 from ...symbolic import Condition, SymInt, at
 from ...symbolic.facts import symbols_in
 from ...symbolic.poly import Symbol
@@ -44,12 +45,13 @@ def small_sizes(program: Program) -> dict[str, int]:
     symbols = [s for n in sizes_of(program) for s in symbols_in(poly_of(n))]
     of_grid = {str(n) for n in program.grid}  # an extent that blocks are of one by one
     found = {s.name: _near(_BLOCKS if s.name in of_grid else _NEAR, s) for s in symbols if s.name in extents}
-    counts = [(s.count, _STEPS) for s in program.statements() if isinstance(s, Loop)]
+    largest = {name: add(s.below, -1) for name, s in program.reads.items()}  # as arguments_at has them
+    counts = [(at(s.count, largest), _STEPS) for s in program.statements() if isinstance(s, Loop)]
     counts += [(n, _BLOCKS) for n in program.grid]
     for count, least in counts:
         _grow(found, count, least, symbols)
-    largest = max([*found.values(), *(int(n) for n in sizes if known(n) is not None)], default=_NEAR)
-    values = {s.name: found.get(s.name) or _near(largest, s) for s in symbols}
+    widest = max([*found.values(), *(int(n) for n in sizes if known(n) is not None)], default=_NEAR)
+    values = {s.name: found.get(s.name) or _near(widest, s) for s in symbols}
     for layout in tensors:
         _lay_apart(values, layout, {s.name: s for s in symbols if s.name not in found})
     for condition in program.conditions:
@@ -99,6 +101,17 @@ def _near(wanted: int, n: Symbol) -> int:
     """The multiple of a symbol's unit that is wanted or a little more, within the bounds that are numbers."""
     least, most = ([c for p in bounds if (c := p.const) is not None] for bounds in (n.lowers, n.uppers))
     return n.unit * min([max([-(-wanted // n.unit), *least]), *most])
+
+
+def arguments_at(program: Program, values: dict[str, int]) -> tuple[Any, ...]:
+    """A program's arguments at sizes. Elements that are read as integers are the largest that they may be, or each
+    another one: loops that they count have steps then, and what they choose is the last."""
+    found = {name: of_sizes(x, values) for name, x in program.arguments.items()}
+    for s in program.reads.values():
+        data, below = found[program.argument_of(s.source.tensor)].data, known(at(s.below, values))
+        if below is not None:
+            data[:] = range(len(data)) if s.distinct else below - 1
+    return tuple(found.values())
 
 
 def of_sizes(x: Any, values: dict[str, int]) -> Any:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...core.ints import known
+from ..program.reads import read_in_loops
 from ..program.statements import Either, Loop, Program, Statement
 from .before import Before
 from .beside import Together
@@ -58,6 +59,7 @@ class SharedMemory:
 
     def __init__(self, program: Program) -> None:
         self._program, self._together = program, Together(program)
+        self._read = read_in_loops(program)
         self._conditions: dict[tuple[int, int], Sequence[tuple[Any, Any]]] = {}
 
     def require_no_race(self) -> None:
@@ -98,7 +100,7 @@ class SharedMemory:
             return
         asked = self._asked(s, ranks[0])
         alike = [x for x in ranks if self._asked(s, x) == asked]
-        for holds, then in ways(asked, sizes, now.loops, now.stages):
+        for holds, then in ways(asked, sizes, now.loops, {*now.stages, *self._read}):
             for others, known_then in self._ways(s, [x for x in ranks if x not in alike], then, now):
                 yield sorted([*alike * holds, *others]), known_then
 
@@ -114,7 +116,7 @@ class SharedMemory:
         """Go through any number of steps of a loop."""
         if self._program.cluster and not {*map(str, self._program.blocks)}.isdisjoint(names_of(s.count)):
             raise Unknown(f"{s.line}: a loop whose number of steps differs among the blocks of a cluster")
-        steps, counted = Steps(s, _period(s), self._program.body), {*now.stages, *now.loops}
+        steps, counted = Steps(s, _period(s), self._program.body), {*now.stages, *now.loops, *self._read}
         waiting = [(0, n, before._replace(sizes=sizes)) for n, sizes in starts(s, before.sizes, steps.most, counted)]
         seen, behind = set(waiting), set[Before]()
         while waiting:

@@ -28,6 +28,7 @@ from ...gpu.run.bulk import bulk_facts
 from ...gpu.run.copy_facts import copy_facts, plain_copy
 from ...gpu.run.mma_facts import mma_facts
 from ...symbolic import Condition, SymInt, assuming, index
+from ...symbolic.conditions import require_condition
 from ...symbolic.facts import symbols_in
 from ...symbolic.symint import of_symbol, poly_of, wrap
 from ...tensors.buffers import as_dtype
@@ -43,6 +44,7 @@ from ..program.grids import require_whole_clusters
 from ..program.instructions import is_of_tensor_memory, require_load
 from ..program.multicast import Multicast
 from ..program.offsets import Offsets
+from ..program.reads import require_reads
 from ..program.statements import (
     Access,
     Atomic,
@@ -57,6 +59,7 @@ from ..program.statements import (
     Order,
     Product,
     Program,
+    Read,
     Shuffle,
     Signal,
     Statement,
@@ -74,7 +77,7 @@ from .elementwise import (
 #: The names of the text's own variables: no size and no argument may have one.
 OWN_NAME = re.compile(
     r"\b(tid(_\d+_\d+)?|bid\d|k\d+(_\d+(_phase)?_of_\d+)?|map\d+|[ertv]\d+|[ab]\d+_\d+"
-    r"|(all_)?([st]mem\d+|r\d+|rows)|lane(_at)?|shared_memory|cluster\d?|config|(to_)?cta|i\d+_\d+|layout\d+|shared\d+)\b"
+    r"|(all_)?([st]mem\d+|r\d+|rows)|lane(_at)?|shared_memory|cluster\d?|config|(to_)?cta|i\d+(_\d+)?|layout\d+|shared\d+)\b"
 )
 _0 = Int[0]()
 
@@ -120,7 +123,7 @@ class Trace:
         held: tuple[Any, ...] | None = None,
     ) -> None:
         self.arguments, self.threads, self.cluster = arguments, threads, cluster
-        self.places, self.steps = held is not None, 0
+        self.places, self.steps, self.reads = held is not None, 0, 0
         self._held = arguments if held is None else held
         self.shared: list[Tensor] = []
         self.tmem: list[Allocation] = []
@@ -172,6 +175,22 @@ class Trace:
             return leaf(k) % n
         step, first, counters = found
         return _kept(counters, Counter(index(f"{step}_{first % n}_of_{n}", n), first % n, n))
+
+    def read_index(self, line: Line, one: Tensor, below: IntLike, *, distinct_of: Tensor | None) -> Leaf:
+        """A symbol for the element of a tensor of one; distinct_of: the tensor that it is of, all of whose elements are
+        to differ: no more than there are integers below."""
+        if distinct_of is not None:
+            room = Condition("<=", poly_of(size(distinct_of.shape)), poly_of(below))
+            if not require_condition(room, "read_index"):
+                what = f"read_index of {shown(size(distinct_of.shape))} distinct elements below {shown(below)}"
+                raise RangeError(what, "so many integers at least", "leave distinct= out")
+        if self.cluster:
+            what = "read_index in a kernel of clusters, that is traced"
+            raise LeafTypeError(what, "blocks by themselves", "leave cluster= out; or use run")
+        found = index(f"i{self.reads}", below)
+        self.reads += 1
+        self.state(Read(line, found, Access(one), below, distinct_of is not None))
+        return found
 
     def phase(self, k: IntLike, n: int) -> Leaf:
         """k // n % 2, for a step of a loop and a number a symbol that the loop counts."""
@@ -375,7 +394,9 @@ def traced(
     held = [x.data for x in passed if isinstance(x, Tensor)]
     body = tuple(_placed(s, p, held) for s, p in zip(first.bodies[0], second.bodies[0], strict=True))
     name, symbols, memory = function.__name__, (first.blocks, first.thread), (tuple(first.shared), tuple(first.tmem))
-    return Program(name, arguments, extents, threads, *symbols, *memory, body, tuple(conditions), cluster=cluster)
+    made = Program(name, arguments, extents, threads, *symbols, *memory, body, tuple(conditions), cluster=cluster)
+    require_reads(made)
+    return made
 
 
 def _called(call: Callable[..., None], function: Callable[..., None], trace: Trace) -> None:
@@ -390,6 +411,7 @@ def _called(call: Callable[..., None], function: Callable[..., None], trace: Tra
         raise Unproven(what, expected, fix) from None
     except IndexError as error:  # arguments have no elements
         what = f"{line_of(function, error)}: the value of an element"
+        fix = "write read_index(t, i, below) for an element that is an index; " + fix
         raise LeafTypeError(what, "tensors: a kernel that is traced has no values of elements", fix) from None
 
 

@@ -42,6 +42,9 @@ _PACKED = {4: "int", 8: "long", 16: "int __attribute__((ext_vector_type(4)))"}
 class Builtins(Instructions):
     """AMD's matrix instructions. functions: those of the text that are called, by name."""
 
+    def require(self, condition: str) -> str:
+        return f"if (!({condition})) __builtin_trap();"
+
     def has(self, atom: CopyAtom | MMAAtom | None) -> bool:
         """Whether it is an MFMA, or a WMMA with sums in float32; of 8 bits those whose operands are packed in integers."""
         if not isinstance(atom, MMAAtom) or _WRITTEN.get(atom.arch, {}).get(atom.val_A) != atom.val_D:

@@ -18,7 +18,7 @@ from ...codegen.indices.python import SYNTAX, definition
 from ...core.errors import RangeError
 from ...core.ints import known
 from ..program.elements import Scalar
-from ..program.statements import Barrier, Either, Load, Loop, Product, Program, Reserve
+from ..program.statements import Barrier, Either, Load, Loop, Product, Program, Reserve, word_of
 from ..run.trace import sizes_of
 from ..text.source import Parts, Source, shared_bytes
 from ..tiles.homes import EACH
@@ -111,7 +111,7 @@ def _require(p: Program, order: Sequence[str]) -> None:
         expected = "blocks by themselves: a cluster is one program of Gluon's, whose tiles are of all its blocks"
         raise refused(next(p.statements()).line, what, expected, "use target 'cuda'")
     for s in p.statements():
-        word = getattr(s, "word", type(s).__name__)
+        word = word_of(s)
         known_words = (*ORDERS, *SIGNALS, "initialize_barrier")
         if not isinstance(s, (*EACH, Product, Barrier, Load, Loop, Either, Reserve)) and word not in known_words:
             fix = "load tiles by TMA, cp.async or copies, multiply by mma.sync or wgmma; or use target 'cuda'"

@@ -48,6 +48,9 @@ class Lanes(Instructions):
         """Whether it is one of any machine that adds plain products: what an instruction does is in its layouts."""
         return not isinstance(atom, MMAAtom) or atom.arithmetic == PLAIN
 
+    def require(self, condition: str) -> str:
+        return f"assert({condition});"
+
     def copied(self, atom: CopyAtom, source: str, target: str, width: int, condition: str) -> list[str]:
         copy = f"memcpy(&{target}, &{source}, {width});"
         if not condition:

@@ -94,6 +94,9 @@ class Ptx(Instructions):
             isinstance(atom, CopyAtom) or int(size(atom.thr_id)) > 1 or is_of_tensor_memory(atom)
         )
 
+    def require(self, condition: str) -> str:
+        return f"if (!({condition})) __trap();"
+
     def copied(self, atom: CopyAtom, source: str, target: str, width: int, condition: str) -> list[str]:
         name = f"{atom.instruction.replace('.', '_')}_{width}"
         given, read = (", bool inside", f', "r"(inside ? {width} : 0)') if atom.fills_zeros else ("", "")

@@ -35,6 +35,7 @@ from ..program.statements import (
     Order,
     Product,
     Program,
+    Read,
     Reserve,
     Shuffle,
     Signal,
@@ -126,6 +127,8 @@ class Writer(Names):
                 written = following
             elif isinstance(s, Barrier):
                 yield Block(["{cluster_sync}" if s.of_cluster else "{barrier}"], False, indent)
+            elif isinstance(s, Read):
+                yield Block([f"// {s.line}", *self._read(s)], False, indent)
             elif isinstance(s, Order):
                 registers = asynchronous_registers(self, s.word, self._loaded.get(id(s), ()))
                 yield Block(self.instructions(s).order(s.word, s.pending, registers), False, indent)
@@ -182,6 +185,21 @@ class Writer(Names):
             return self._each([s.source, s.target], lambda x, y: self._adds.format(y, x))
         assert isinstance(s, Product)
         return self._product(s)
+
+    def _read(self, s: Read) -> list[str]:
+        """An integer that an element is, in the scope of its body; the text stops where it is not below what it is to
+        be."""
+        start, name = Offsets(s.source.tensor), str(s.symbol)
+        values = self.values([*start.wanted, s.below])
+        (place,) = self._places(start, values)
+        kind = self.element_type(s.source.tensor)
+        below = [f"{name} < {values.of(s.below)}"]
+        inside = " && ".join(below if kind.startswith("unsigned") else [f"0 <= {name}", *below])
+        asked = self._instructions.require(inside)
+        if not values.lines:
+            return [f"const {{int}} {name} = {place};", asked]
+        within = [*values.lines, f"{name} = {place};", asked]
+        return [f"{{int}} {name};", "{", *(f"    {line}" for line in within), "}"]
 
     def _axpby(self, s: Axpby) -> list[str]:
         """alpha * x + beta * y: computed in the widest of their types, floats of less than 32 bits in float."""

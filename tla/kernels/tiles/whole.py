@@ -22,7 +22,8 @@ from ...symbolic import SymInt, assuming
 from ...symbolic.poly import poly
 from ...symbolic.symint import poly_of
 from ...symbolic.tree import Tree, names
-from ..program.statements import Copy, Either, Fill, Loop, Program, Statement
+from ..program.reads import names_of
+from ..program.statements import Copy, Either, Fill, Loop, Program, Read, Statement, statements_of
 from ..proofs.bounds import comparisons, is_less
 
 
@@ -71,10 +72,11 @@ def _versioned(loop: Loop, program: Program) -> Statement:
 def _needed(body: Sequence[Statement], loop: Loop | None, program: Program) -> tuple[tuple[Any, Any], ...]:
     """The comparisons c < n that a block asks once for all predicates of statements; none if it cannot tell."""
     asked: dict[Any, tuple[Any, Any]] = {}
+    inside = {str(s.symbol) for s in statements_of(() if loop is None else loop.body) if isinstance(s, Read)}
     for s in body:
         for c, n in _asked(s):
             most = _largest(c, loop, program)
-            if most is None:
+            if most is None or not inside.isdisjoint(names_of([most, n])):
                 return ()
             if not is_less(most, n):
                 asked[poly_of(most), poly_of(n)] = most, n
