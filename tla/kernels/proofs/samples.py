@@ -108,8 +108,9 @@ def arguments_at(program: Program, values: dict[str, int]) -> tuple[Any, ...]:
     another one: loops that they count have steps then, and what they choose is the last."""
     found = {name: of_sizes(x, values) for name, x in program.arguments.items()}
     for s in program.reads.values():
-        data, below = found[program.argument_of(s.source.tensor)].data, known(at(s.below, values))
-        if below is not None:
+        name, below = program.argument_of(s.source.tensor), known(at(s.below, values))
+        if name is not None and below is not None:
+            data = found[name].data
             data[:] = range(len(data)) if s.distinct else below - 1
     return tuple(found.values())
 

@@ -402,7 +402,8 @@ def traced(
 def _called(call: Callable[..., None], function: Callable[..., None], trace: Trace) -> None:
     """Call a kernel's function with a Trace. What Python asks of symbols or elements is refused with the line."""
     conditional = "write copy_if by elem_less or `for _ in when(k < n)` for a condition"
-    fix = f"{conditional}, `for k in loop(n)` for a loop; or give the size as a number"
+    others = "`for k in loop(n)` for a loop, read_index for an element that is an index"
+    fix = f"{conditional}, {others}; or give the size as a number"
     try:
         call(function, trace.arguments, trace)
     except Unproven as error:
@@ -411,7 +412,6 @@ def _called(call: Callable[..., None], function: Callable[..., None], trace: Tra
         raise Unproven(what, expected, fix) from None
     except IndexError as error:  # arguments have no elements
         what = f"{line_of(function, error)}: the value of an element"
-        fix = "write read_index(t, i, below) for an element that is an index; " + fix
         raise LeafTypeError(what, "tensors: a kernel that is traced has no values of elements", fix) from None
 
 

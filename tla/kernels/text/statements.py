@@ -192,10 +192,7 @@ class Writer(Names):
         start, name = Offsets(s.source.tensor), str(s.symbol)
         values = self.values([*start.wanted, s.below])
         (place,) = self._places(start, values)
-        kind = self.element_type(s.source.tensor)
-        below = [f"{name} < {values.of(s.below)}"]
-        inside = " && ".join(below if kind.startswith("unsigned") else [f"0 <= {name}", *below])
-        asked = self._instructions.require(inside)
+        asked = self._instructions.require(f"0 <= {name} && {name} < {values.of(s.below)}")
         if not values.lines:
             return [f"const {{int}} {name} = {place};", asked]
         within = [*values.lines, f"{name} = {place};", asked]
