@@ -1,4 +1,4 @@
-"""What a kernel may do with the integers that it reads from its arguments, as `read_index` gives them.
+"""The integers that a kernel reads from its arguments, as `read_index` gives them, and what it may do with these.
 
 Such an argument nobody writes, so that an element is the same whenever it is read. Its integer may choose places in
 arguments, steps of loops and what conditions ask, where it is known; a place in other memory, of which all blocks and
