@@ -81,6 +81,7 @@ class Ptx(Instructions):
     """NVIDIA's instructions. functions: those of the text that are called, by name; fenced: of tensor memory."""
 
     counts_bytes = True  # an instruction adds a register of the thread, one of the warp, and a number
+    has_wide_sums = True  # IMAD.WIDE
 
     def __init__(self, *, fenced: bool) -> None:
         super().__init__()
