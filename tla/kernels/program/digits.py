@@ -101,6 +101,8 @@ def loops(lines: list[str], kind: str, threads: int, before: Sequence[str]) -> l
     if own in text:
         lines = [x for line in lines for x in (_begun(line, before, number) if own in line else [line])]
         named = named[1:]
+        if not named:
+            return ["{", *(f"    {line}" for line in lines), "}"]
     else:
         lines = [*number, *lines]
     for name, a, n in named:

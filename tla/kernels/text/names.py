@@ -99,8 +99,8 @@ class Names:
         for terms, _number in (part for offsets in of_arguments for part in offsets.parts):
             for x in map(poly_of, terms):
                 match [*x]:
-                    case [((name,), n)] if n != 1 and str(name) in self._sizes:
-                        found[x] = f"({self.language.integers['int64']}){name} * {n}"
+                    case [((n,), factor)] if factor % n.unit == 0 and factor != n.unit and str(n) in self._sizes:
+                        found[x] = f"({self.language.integers['int64']}){n} * {factor // n.unit}"
         return found
 
     def lanes(self, wanted: Sequence[Any], *places: Offsets) -> Lanes | None:
