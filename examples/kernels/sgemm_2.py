@@ -57,7 +57,7 @@ def sgemm_2_of(tiled, pad, registers=None):
 
 VARIANTS = {
     "gemm_nt": (sgemm_2_of(VECTORS, 0, 114), arguments(0, 4), PARAMETERS),
-    "gemm_tn": (sgemm_2_of(ELEMENTS, 1, 100), arguments(1, 1), PARAMETERS),
+    "gemm_tn": (sgemm_2_of(ELEMENTS, 1, 96), arguments(1, 1), PARAMETERS),
 }
 
 

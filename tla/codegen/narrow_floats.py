@@ -21,12 +21,14 @@ class NarrowFloat(NamedTuple):
     head    the parts of a file that make the type known, which several types may have in common
     reads   the function that makes a float of it, and
     makes   that which makes it of a float; none where a cast does
+    machines   the architectures whose instructions these are; none of what compilers know for all of them
     """
 
     name: str
     head: tuple[str, ...] = ()
     reads: str = ""
     makes: str = ""
+    machines: tuple[str, ...] = ()
 
     def as_float(self, text: str) -> str:
         return f"{self.reads}({text})" if self.reads else cast("float", text)
@@ -116,10 +118,10 @@ _INFINITE = "(x.bits & 124) == 124 ? x.bits & 3 ? NAN : x.bits & 128 ? -INFINITY
 _DEVICE = "static __device__ __forceinline__"
 
 
-def _hip_float8(name: str, word: str, machines: str) -> NarrowFloat:
+def _hip_float8(name: str, word: str, machines: tuple[str, ...]) -> NarrowFloat:
     """AMD's float of 8 bits, by the machine's own conversions, which know one of the two kinds that there are."""
     functions = f"""\
-#if defined __HIP_DEVICE_COMPILE__ && !({machines})
+#if defined __HIP_DEVICE_COMPILE__ && !({" || ".join(f"defined __{x}__" for x in machines)})
 #error "this machine has no {name}"
 #endif
 struct {name} {{ unsigned char bits; }};
@@ -129,11 +131,10 @@ struct {name} {{ unsigned char bits; }};
 {_DEVICE} {name} {name}_of(float x) {{
     return {name}{{(unsigned char)__builtin_amdgcn_cvt_pk_{word}_f32(x, x, 0, false)}};
 }}"""
-    return _named(name, functions)
+    return _named(name, functions)._replace(machines=machines)
 
 
-_FNUZ = " || ".join(f"defined __gfx{n}__" for n in (940, 941, 942))
-_OCP = " || ".join(f"defined __gfx{n}__" for n in (950, 1200, 1201))
+_FNUZ, _OCP = ("gfx940", "gfx941", "gfx942"), ("gfx950", "gfx1200", "gfx1201")
 
 #: The floats of each language, by numpy's and ml_dtypes' names.
 C = {

@@ -32,7 +32,7 @@ from .proofs.race_freedom import not_apart, why_not_free
 from .proofs.samples import arguments_at, small_sizes
 from .run.launch import Launch, run_block
 from .run.trace import traced
-from .targets import require_target, source_of
+from .targets import require_target, require_types, source_of
 from .text.source import Source
 from .words.cluster import run_together
 
@@ -204,6 +204,7 @@ class Kernel:
         """
         require_target(target, arch)
         program = self.program(*arguments)
+        require_types(program, target, arch)
         report = self._checked(program, arch, counting=False)
         self._require(report)
         looked = f"; races were looked for at {report.at}, and none was found"

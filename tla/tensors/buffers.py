@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from ..core.element import DTYPES, Element
+from ..core.element import DTYPES, Element, tf32
 from ..core.errors import LeafTypeError, RangeError
 from ..core.int_tuple import shown
 
@@ -157,5 +157,8 @@ def _of_element(where: str, x: Element) -> Any:
         return np.dtype(getattr(importlib.import_module("ml_dtypes"), name))
     except (ImportError, AttributeError) as why:
         missing = isinstance(why, ImportError) and x.name in DTYPES
-        fix = "install ml_dtypes" if missing else "write numpy.uint8 for its bits"
+        bits = (
+            "numpy.float32, whose first 19 bits it reads" if x == tf32 else f"numpy.uint{max(8, x.bits)} for its bits"
+        )
+        fix = "install ml_dtypes" if missing else f"write {bits}"
         raise LeafTypeError(f"{where}[{x}]", "an element type that numpy or ml_dtypes has", fix) from None

@@ -14,7 +14,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...core.ints import Leaf
 from ...core.leaf_arithmetic import add, mul
@@ -24,19 +24,37 @@ from ...symbolic.tree import Tree, names
 _DIGIT = re.compile(r"\btid_(\d+)_(\d+)\b")
 
 
-def digits_of(expressions: Sequence[Any], threads: int) -> Leaf | None:
-    """The number of a thread as the sum of the digits that expressions ask for; None where they ask for none."""
+class Lanes(NamedTuple):
+    """The innermost loop over threads.
+
+    step    its step: a digit of the thread's number, or this
+    count   the number of its steps
+    number  the number of a thread by digits; None where it is the step
+    """
+
+    step: SymInt
+    count: int
+    number: Leaf | None
+
+    def by_step(self, x: Any) -> Any:
+        """An expression by the steps of the loops over threads."""
+        return x.at({"tid": self.number}) if isinstance(x, SymInt) and self.number is not None else x
+
+
+def lanes_of(expressions: Sequence[Any], threads: int) -> Lanes:
+    """The innermost of the loops over threads, by the digits that expressions ask for."""
     trees = [x.form for x in expressions if isinstance(x, SymInt)]
     units = [1]
     for c in sorted({c for t in trees for c in _divisors(t)}):
         if c > units[-1] and c % units[-1] == 0 and threads % c == 0 and c < threads:
             units.append(c)
     if len(units) == 1:
-        return None
-    total: Leaf = 0
-    for unit, end in zip(units, (*units[1:], threads)):
-        total = add(total, mul(unit, index(f"tid_{unit}_{end}", end // unit)))
-    return total
+        return Lanes(index("tid", threads), threads, None)
+    digits = [(a, index(f"tid_{a}_{b}", b // a)) for a, b in itertools.pairwise((*units, threads))]
+    number: Leaf = 0
+    for unit, digit in digits:
+        number = add(number, mul(unit, digit))
+    return Lanes(digits[0][1], units[1], number)
 
 
 def _divisors(t: Tree) -> Iterator[int]:
@@ -57,8 +75,15 @@ def _factor(t: Tree) -> int:
     return math.gcd(*(_factor(x) for x in t.args if "tid" in names(x))) if t.op in "+-" else 1
 
 
+def loop_of(kind: str, step: str, end: int | str) -> str:
+    """The line that begins a loop from 0."""
+    return f"for ({kind} {step} = 0; {step} < {end}; ++{step}) {{"
+
+
 def loops(lines: list[str], kind: str, threads: int, before: Sequence[str]) -> list[str]:
     """Lines of each thread in the loops over the digits that they name; or in one over the threads.
+
+    Innermost loops that lines have of their own stay as they are.
 
     kind     the type of integers
     before   the lines in front of the innermost loop
@@ -68,10 +93,25 @@ def loops(lines: list[str], kind: str, threads: int, before: Sequence[str]) -> l
     named = [("tid", 1, threads)]
     if len(units) > 2:
         named = [(f"tid_{a}_{b}", a, b // a) for a, b in itertools.pairwise(units)]
+    number = []
     if len(named) > 1 and re.search(r"\btid\b", text):
         sums = " + ".join(name if a == 1 else f"{name} * {a}" for name, a, _n in named)
-        lines = [f"const {kind} tid = {sums};", *lines]
-    for k, (name, _a, n) in enumerate(named):
-        first = [] if k else before
-        lines = [*first, f"for ({kind} {name} = 0; {name} < {n}; ++{name}) {{", *(f"    {line}" for line in lines), "}"]
+        number = [f"const {kind} tid = {sums};"]
+    own = f"for ({kind} {named[0][0]} = 0;"
+    if own in text:
+        lines = [x for line in lines for x in (_begun(line, before, number) if own in line else [line])]
+        named = named[1:]
+        if not named:
+            return ["{", *(f"    {line}" for line in lines), "}"]
+    else:
+        lines = [*number, *lines]
+    for name, a, n in named:
+        first = [] if a > 1 else before
+        lines = [*first, loop_of(kind, name, n), *(f"    {line}" for line in lines), "}"]
     return lines
+
+
+def _begun(line: str, before: Sequence[str], inside: Sequence[str]) -> list[str]:
+    """The first line of a loop with lines in front of it and inside."""
+    indent = line[: len(line) - len(line.lstrip())]
+    return [*(f"{indent}{x}" for x in before), line, *(f"{indent}    {x}" for x in inside)]

@@ -128,11 +128,12 @@ class Instructions:
 
     has_addresses   whether it has addresses, of tensor memory and of tiles for descriptors
     counts_bytes    whether loops count the bytes that their stages add to addresses in shared memory
+    has_wide_sums   whether one instruction adds a multiple of 32 bits to an address of 64
 
     Source: ours.
     """
 
-    has_addresses, counts_bytes = True, False
+    has_addresses, counts_bytes, has_wide_sums = True, False, False
 
     def __init__(self) -> None:
         self.functions: dict[str, list[str]] = {}

@@ -8,18 +8,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...ascend.programs.text import LANGUAGES
+from ...codegen.c_languages import C_FAMILY
 from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import shown
 from ...tensors.tensor import Tensor
 from ..program.elements import Scalar
 from ..program.resources import ARCHITECTURES
-from ..program.statements import Program
+from ..program.statements import Program, accesses
 from ..run.trace import OWN_NAME, sizes_of
 from ..text.source import Parts, Source
 from . import c, cuda, gluon, hip
 
 #: A target's name -> the function that writes a program.
 TARGETS = {"c": c.write, "cuda": cuda.write, "gluon": gluon.write, "hip": hip.write}
+#: AMD's own floats of 8 bits -> those of the Open Compute Project; and the other way.
+_TWINS = {"float8_e4m3fnuz": "float8_e4m3fn", "float8_e5m2fnuz": "float8_e5m2"}
+_TWINS |= {ocp: own for own, ocp in _TWINS.items()}
 
 
 def require_target(target: str, arch: str | None) -> None:
@@ -34,6 +38,37 @@ def require_target(target: str, arch: str | None) -> None:
     if arch is not None and not (isinstance(arch, str) and known and known.fullmatch(arch)):
         what = f"arch={shown(arch)} of {target}"
         raise LeafTypeError(what, "an architecture of the target, or None", "write k.source('cuda', ..., arch='sm_80')")
+
+
+def require_types(program: Program, target: str, arch: str | None) -> None:
+    """LeafTypeError for elements of a type that an architecture does not convert: each of AMD's has at most one kind of
+    floats of 8 bits, NVIDIA's have none of AMD's own.
+
+    >>> from tla import parse
+    >>> from tla.gpu import fp8_e4m3
+    >>> from tla.kernels import clear, kernel, local_partition, tensor, thread
+    >>> @kernel(threads=4)
+    ... def zeros(a):
+    ...     clear(local_partition(a, parse("_4:_1"), thread()))
+    >>> zeros.source("hip", tensor(fp8_e4m3, parse("_8:_1")), arch="gfx942")
+    Traceback (most recent call last):
+    tla.core.errors.LeafTypeError: zeros: elements of float8_e4m3fn on gfx942
+      expected  a type that it converts; float8_e4m3fn is one of gfx950, gfx1200, gfx1201
+      fix       take float8_e4m3fnuz, or another arch=
+
+    Source: clang's BuiltinsAMDGPU.def; Triton's backend of NVIDIA, its floats of 8 bits.
+    """
+    floats = C_FAMILY["hip"].floats
+    tensors = [*program.arguments.values(), *(x.tensor for s in program.statements() for _verb, x in accesses(s))]
+    for kind in dict.fromkeys(str(x.dtype) for x in tensors if isinstance(x, (Tensor, Scalar))):
+        machines = floats[kind].machines if kind in floats else ()
+        if arch is None or not machines or arch in machines or (target != "hip" and not kind.endswith("fnuz")):
+            continue
+        twin = _TWINS[kind]
+        has_twin = target != "hip" or arch in floats[twin].machines
+        what = f"{program.name}: elements of {kind} on {arch}"
+        fix = f"take {twin}, or another arch=" if has_twin else "take bfloat16, or another arch="
+        raise LeafTypeError(what, f"a type that it converts; {kind} is one of {', '.join(machines)}", fix)
 
 
 def source_of(program: Program, target: str, name: str, parameters: str | Sequence[str] | None, checked: str) -> Source:

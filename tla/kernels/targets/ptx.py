@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...core.element import tf32
 from ...core.int_tuple import size
 from ...gpu.instructions.atom import CopyAtom, MMAAtom
 from ...gpu.tiled.fragments import numpy_type
@@ -81,6 +82,7 @@ class Ptx(Instructions):
     """NVIDIA's instructions. functions: those of the text that are called, by name; fenced: of tensor memory."""
 
     counts_bytes = True  # an instruction adds a register of the thread, one of the warp, and a number
+    has_wide_sums = True  # IMAD.WIDE
 
     def __init__(self, *, fenced: bool) -> None:
         super().__init__()
@@ -235,8 +237,9 @@ class Ptx(Instructions):
         name = atom.instruction.replace(".", "_").replace("::", "_")
         lines = []
         for given in operands:
-            words = {x: self._words(given[x], atom.register_bits) for x in "DABC"}
-            forms = [("=" if x == "D" else "", *self._constraint(given[x].kind), len(words[x])) for x in "DABC"]
+            operands_of = {x: self._operand(atom, x, given[x]) for x in "DABC"}
+            words = {x: held for x, (_form, held) in operands_of.items()}
+            forms = [("=" if x == "D" else "", *form, len(held)) for x, (form, held) in operands_of.items()]
             self._function(name, f"{atom.instruction} {{}};", forms)
             lines.append(f"{name}({', '.join(w for x in 'DABC' for w in words[x])});")
         yield lines, True
@@ -256,8 +259,9 @@ class Ptx(Instructions):
                     words.append(read[x])
                     forms.append(("", *_DESCRIPTOR, 1))
                 else:
-                    words += (held := self._words(given[x], atom.register_bits))
-                    forms.append(("+" if x == "D" else "", *self._constraint(given[x].kind), len(held)))
+                    form, held = self._operand(atom, x, given[x])
+                    words += held
+                    forms.append(("+" if x == "D" else "", *form, len(held)))
             calls.append(f"{name}({', '.join(words)});")
             rest = "".join(f", {x}" for x in told)
             asm = f"{{ .reg .pred p; setp.eq.u32 p, 0, 0; {atom.instruction} {{}}, p{rest}; }}"
@@ -268,11 +272,21 @@ class Ptx(Instructions):
     def _constraint(kind: str) -> tuple[str, str]:
         return _CONSTRAINTS.get(kind, ("r", "unsigned int"))
 
+    def _operand(self, atom: MMAAtom, name: str, x: Registers) -> tuple[tuple[str, str], list[str]]:
+        """An operand's constraint and type, and its registers; of tf32 the bits of floats, the first 19 of which it reads."""
+        if getattr(atom, f"val_{name}") == tf32:
+            return self._constraint(""), self._bits(x, 1)
+        return self._constraint(x.kind), self._words(x, atom.register_bits)
+
     def _words(self, x: Registers, bits: int) -> list[str]:
         """The registers of elements that lie side by side in words, as variables."""
         if x.kind in _CONSTRAINTS:
             return [f"{x.name}[{n}]" for n in x.elements]
-        each = bits // (8 * BYTES[x.kind])
+        return self._bits(x, bits // (8 * BYTES[x.kind]))
+
+    @staticmethod
+    def _bits(x: Registers, each: int) -> list[str]:
+        """The bits of registers, so many in a word."""
         return [f"*reinterpret_cast<unsigned int *>(&{x.name}[{n}])" for n in x.elements[::each]]
 
     def _function(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...codegen.c_languages import CLanguage
@@ -20,14 +20,14 @@ from ...codegen.narrow_floats import NarrowFloat, cast
 from ...core.errors import LeafTypeError
 from ...core.ints import IntLike, known
 from ...gpu.descriptors.tensor_map import TensorMap
-from ...symbolic import SymInt
 from ...symbolic.symint import poly_of
 from ...tensors.tensor import Tensor
-from ..program.digits import digits_of
+from ..program.digits import Lanes, lanes_of
 from ..program.elements import Scalar
 from ..program.instructions import Instructions, require_written
 from ..program.offsets import Offsets
 from ..program.statements import Copy, Counter, Product, Program, Statement
+from ..run.trace import sizes_of
 
 #: numpy's type -> its name in the C family. Integers are as wide everywhere; floats of less than 32 bits are a
 #: language's own.
@@ -69,6 +69,7 @@ class Names:
     ) -> None:
         self.program, self.language, self.own = program, language, own
         self._instructions, self._loops = instructions, loops
+        self._sizes = {str(n) for x in sizes_of(program) for n in x.symbols}
         self.registers: dict[int, tuple[str, Tensor]] = {}
         self.bits = 32
         self.operations: set[str] = set()
@@ -79,16 +80,39 @@ class Names:
         self.counters: dict[str, Counter] = {}
         self.in_bytes: dict[str, tuple[Counter, int]] = {}
 
-    def values(self, wanted: Sequence[Any]) -> Values:
-        """The text of expressions, by one plan: what they share is computed once."""
-        return Values(self, wanted, self.by_digits(wanted))
+    def values(self, wanted: Sequence[Any], *places: Offsets) -> Values:
+        """The text of expressions and of the terms of offsets, by one plan: what they share is computed once."""
+        added = {} if wanted else self._added(places)  # predicates need registers too: the edge loop of sgemm_2 spilled
+        wanted = [*(x for offsets in places for x in offsets.wanted if poly_of(x) not in added), *wanted]
+        return Values(self, wanted, self.by_digits(wanted), added)
+
+    def _added(self, places: Sequence[Offsets]) -> dict[Any, str]:
+        """The multiples of strides in offsets of arguments, as a target of 64-bit addresses adds each at once.
+
+        A wide multiply-add adds n times a stride to an address. A product of 32 bits needs a register of its own, and a
+        sum of 32 bits has to be widened behind it.
+        """
+        if not self._instructions.has_wide_sums:
+            return {}
+        of_arguments = [x for x in places if self.program.argument_of(x.tensor) is not None]
+        found: dict[Any, str] = {}
+        for terms, _number in (part for offsets in of_arguments for part in offsets.parts):
+            for x in map(poly_of, terms):
+                match [*x]:
+                    case [((n,), factor)] if factor % n.unit == 0 and factor != n.unit and str(n) in self._sizes:
+                        found[x] = f"({self.language.integers['int64']}){n} * {factor // n.unit}"
+        return found
+
+    def lanes(self, wanted: Sequence[Any], *places: Offsets) -> Lanes | None:
+        """The innermost loop over threads of a statement of expressions and offsets; None where threads are no loops."""
+        if not self._loops:
+            return None
+        return lanes_of([*wanted, *(x for offsets in places for x in offsets.wanted)], self.program.threads)
 
     def by_digits(self, wanted: Sequence[Any]) -> tuple[Any, ...]:
         """Expressions of the digits of a thread's number, where threads are loops over these."""
-        number = digits_of(wanted, self.program.threads) if self._loops else None
-        if number is None:
-            return tuple(wanted)
-        return tuple(x.at({"tid": number}) if isinstance(x, SymInt) else x for x in wanted)
+        lanes = self.lanes(wanted)
+        return tuple(wanted) if lanes is None else tuple(map(lanes.by_step, wanted))
 
     def element_type(self, t: Tensor) -> str:
         return self.type_named(f"elements of {t.dtype} in a kernel's text", str(t.dtype))
@@ -214,10 +238,15 @@ class Names:
 
 
 class Values:
-    """Texts of a statement's expressions, as they are to be written. lines computes those of symbols, each once."""
+    """Texts of a statement's expressions, as they are to be written. lines computes those of symbols, each once.
 
-    def __init__(self, names: Names, wanted: Sequence[Any], written: Sequence[Any]) -> None:
-        self.names: dict[Any, str] = {}
+    named   the texts of those that need no line
+    """
+
+    def __init__(
+        self, names: Names, wanted: Sequence[Any], written: Sequence[Any], named: Mapping[Any, str] | None = None
+    ) -> None:
+        self.names = dict(named or {})
         self.lines: list[str] = []
         found = {poly_of(x): y for x, y in zip(wanted, written) if known(x) is None}
         if not found:

@@ -88,7 +88,7 @@ def _boxes(names: Names, s: Load) -> Iterator[tuple[list[str], bool]]:
     boxes = tma.TV[1][0][1]
     firsts = [int(boxes(i)) for i in range(int(size(boxes)))]
     at = [tuple(leaves(as_coordinate(tma.tma_tensor(tuple(modes_of(coordinate_of(places, i))))))) for i in firsts]
-    values = names.values([*held.wanted, *(x for c in at for x in c), s.at, *shifts_of(s)])
+    values = names.values([*(x for c in at for x in c), s.at, *shifts_of(s)], held)
     starts = [names.place(inside.tensor, values.sum(*held.parts[i])) for i in firsts]
     extents = tuple(leaves(names.program.arguments[argument].layout.shape))
 
@@ -126,7 +126,7 @@ def _matrices(names: Names, s: Copy) -> Iterator[tuple[list[str], bool]]:
     name, kind, held = names.buffer(registers), names.element_type(registers), names.held(s, registers)
     count, width = (int(size(layout[1])) for layout in lanes_and_rows(s.atom))
     places, place = names.addressed(memory)
-    values = names.values(places.wanted)
+    values = names.values([], places)
     rows = [place(values.sum(*part)) for part in places.parts[::width]]
     found = [Registers(name, kind, tuple(held[i : i + count])) for i in range(0, len(held), count)]
     for lines, threads in names.instructions(s).matrices(s.atom, rows, found):

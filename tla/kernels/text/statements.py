@@ -45,6 +45,7 @@ from ..program.statements import (
 )
 from ..proofs.bounds import comparisons, in_argument, is_less
 from ..tiles.whole import is_filled_before
+from .ends import Guarded
 from .names import WORD, Names, Values
 from .several import asynchronous_registers, is_of_matrices, loaded_before, mask_of, several, shifts_of
 
@@ -250,9 +251,9 @@ class Writer(Names):
         each = [*zip(accesses, starts)]
         asked = ([(x, i % len(start.parts)) for x, start in each] for i in range(count))
         left = [_left(pair for x, k in those for pair in in_argument(self.program, x, k)) for those in asked]
-        values = self.values([*(x for start in starts for x in start.wanted), *_both(left)])
-        places = zip(*(self._places(start, values) * (count // len(start.parts)) for start in starts))
-        return [*values.lines, *(f"{values.condition(pairs)}{write(*at)}" for pairs, at in zip(left, places))]
+        guarded = Guarded(self, left, starts)
+        places = zip(*(self._places(start, guarded.values) * (count // len(start.parts)) for start in starts))
+        return guarded.lines([write(*at) for at in places])
 
     def _places(self, start: Offsets, values: Values) -> list[str]:
         return [self.place(start.tensor, values.sum(*parts)) for parts in start.parts]
@@ -267,21 +268,23 @@ class Writer(Names):
         left = [[] if s.where is None else _left(comparisons(s.where, i)) for i in range(len(source.parts))]
         for i in range(0, len(left), count):
             _require_one(s, count, left[i : i + count], *(side.parts[i : i + count] for side in (source, target)))
-        values = self.values([*source.wanted, *target.wanted, *_both(left[::count])])
-        lines = list(values.lines)
-        places = [*zip(self._places(source, values), (place(values.sum(*part)) for part in target.parts))]
+        left = left[::count]
+        splits = not atom.asynchronous and (otherwise is None or count > 1)
+        guarded = Guarded(self, left, (source, target)) if splits else None
+        values = self.values(_both(left), source, target) if guarded is None else guarded.values
+        places = [*zip(self._places(source, values), (place(values.sum(*part)) for part in target.parts))][::count]
         if count > 1:
             self.vectors |= {self.buffer(s.source.tensor), self.buffer(s.target.tensor)}
-        for i in range(0, len(places), count):
-            a, b = places[i]
+        if guarded is not None:
+            width = count * each // 8
+            return guarded.lines([f"{b} = {a};" if count == 1 else self._vector(a, b, width) for a, b in places])
+        lines = list(values.lines)
+        for (a, b), pairs in zip(places, left):
+            condition = values.comparisons(pairs)
             if atom.asynchronous:
-                condition = values.comparisons(left[i]) if left[i] else ""
                 lines += self.instructions(s).copied(atom, a, b, count * each // 8, condition)
-            elif count == 1 and otherwise is not None and left[i]:
-                lines.append(f"{b} = {values.comparisons(left[i])} ? {a} : {otherwise};")
             else:
-                moved = f"{b} = {a};" if count == 1 else self._vector(a, b, count * each // 8)
-                lines.append(values.condition(left[i]) + moved)
+                lines.append(f"{b} = {condition} ? {a} : {otherwise};" if condition else f"{b} = {a};")
         return lines
 
     def _vector(self, source: str, target: str, width: int) -> str:
@@ -301,7 +304,7 @@ class Writer(Names):
         extents = {name: matrix_extents(x, s.step.one_value) for name, x in t.items()}
         (m, k), (n, _k) = extents["A"], extents["B"]
         starts = {name: Offsets(x) for name, x in t.items()}
-        values = self.values([x for start in starts.values() for x in start.wanted])
+        values = self.values([], *starts.values())
         at = {name: self._places(start, values) for name, start in starts.items()}
         lines = list(values.lines)
         computed = {name: self.computed_in(kind) for name, kind in kinds.items()}
