@@ -171,6 +171,13 @@ def test_explain_of_what_has_no_steps(x, fix):
         tla.explain(x)
 
 
+@pytest.mark.parametrize("x", [make_layout(4), parse("Sw<1,0,3> o _0 o 16:1"), len, tla.Layout, 5], ids=str)
+def test_explain_of_arguments_wants_an_operation(x):
+    """A layout is called with coordinates, and Python's functions have no notes."""
+    with pytest.raises(tla.LeafTypeError, match=r"(?s)with 1 arguments.*an operation of tla and its arguments"):
+        tla.explain(x, make_layout((16, 8), (1, 16)))
+
+
 def test_explain_of_a_call_notes_what_known_integers_give():
     a, b = make_layout((4, 8), (1, 4)), make_layout((2, 4), (1, 2))
     known = {
