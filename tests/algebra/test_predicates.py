@@ -227,3 +227,10 @@ def test_the_coordinates_that_share_an_offset_have_zeros_behind():
         "the coordinates (1,1,0,0) and (0,0,1,0) share the offset 12"
         in tla.is_injective.why_not(parse("(2,2,2,1):(5,7,12,0)")).what
     )
+
+
+@pytest.mark.parametrize("predicate", [is_surjective, is_bijective])
+@pytest.mark.parametrize("text", ["(_2,_2):(_1,_1)", "_8:_1", "Sw<2,0,3> o _0 o (_8):(_1)", "(4,8):(_1@0,_1@1)"])
+def test_a_coordinate_is_no_number_of_offsets(predicate, text):
+    with pytest.raises(tla.LeafTypeError, match=r"_1@0 offsets(?s:.*)give how many offsets"):
+        predicate(parse(text), tla.E[0])

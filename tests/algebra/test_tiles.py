@@ -200,3 +200,9 @@ def test_a_tile_of_0_has_no_elements_and_the_strides_of_the_whole(layout, tile):
         assert found.stride == layout.stride
         assert np.size(tla.offsets(found)) == 0
         assert [n for n, t in zip(found.origin_shape, tile) if t == 0] == [0] * tile.count(0)
+
+
+def test_a_shape_of_coordinates_beside_symbols_is_refused():
+    m = tla.dim("M")
+    with pytest.raises(tla.LeafTypeError, match="coordinates have no order"):
+        tla.tile_to_shape(tla.make_layout((m, 4), (1, m)), (2 * tla.E[1], tla.E[0], m))

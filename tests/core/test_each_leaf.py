@@ -1,6 +1,7 @@
 """static and dynamic, of values and as blocks: the same answers as those of layouts that were written with Int[n]()."""
 
 import asyncio
+import contextvars
 import copy
 import itertools
 import pickle
@@ -168,6 +169,13 @@ def test_explain_has_a_note_of_small_answers(operation, texts, small, known):
 def test_explain_of_what_has_no_steps(x, fix):
     with pytest.raises(tla.LeafTypeError, match=f"(?s)explain of a .*{fix}"):
         tla.explain(x)
+
+
+@pytest.mark.parametrize("x", [make_layout(4), parse("Sw<1,0,3> o _0 o 16:1"), len, tla.Layout, 5], ids=str)
+def test_explain_of_arguments_wants_an_operation(x):
+    """A layout is called with coordinates, and Python's functions have no notes."""
+    with pytest.raises(tla.LeafTypeError, match=r"(?s)with 1 arguments.*an operation of tla and its arguments"):
+        tla.explain(x, make_layout((16, 8), (1, 16)))
 
 
 def test_explain_of_a_call_notes_what_known_integers_give():
@@ -399,6 +407,84 @@ def test_a_block_is_of_its_thread_and_its_task():
             raise ZeroDivisionError
         assert here() == "(_4,_2):(_1,_4)"
     assert here() == "(4,2):(_1,4)"
+
+
+def test_blocks_of_generators_end_in_any_order():
+    """Each takes itself away: what is read is what the last block that is still open says."""
+
+    def blocks(block):
+        with block():
+            yield
+
+    def here():
+        return str(make_layout(4))
+
+    one, two = blocks(static), blocks(dynamic)
+    next(one), next(two)
+    assert here() == "4:_1"
+    one.close()
+    assert here() == "4:_1"
+    two.close()
+    assert here() == "4:_1"
+    one = blocks(static)
+    next(one)
+    with dynamic():
+        one.close()
+        assert here() == "4:_1"
+    assert here() == "4:_1"
+    one = blocks(dynamic)
+    next(one)
+    with static():
+        one.close()
+        assert here() == "_4:_1"
+    assert here() == "4:_1"
+    one = blocks(static)
+    contextvars.copy_context().run(next, one)
+    with static():
+        one.close()  # where it never was open
+        assert here() == "_4:_1"
+    assert here() == "4:_1"
+
+
+#: Operations and plain arguments of which they are refused, or answer less than of known integers.
+LESS_OF_PLAIN = [
+    (operation, arguments)
+    for names, *arguments in [
+        ("right_inverse coalesce", "(16,8):(1,16)"),
+        ("max_common_vector max_common_layout", "(16,8):(1,16)", "(16,8):(1,16)"),
+        ("nullspace", "(4,2):(0,1)"),
+        ("left_inverse", "(8,4):(4,1)"),
+        ("complement", "(2,2):(4,1)", 16),
+        ("composition", "(4,6):(1,4)", "12:3"),
+        ("logical_divide zipped_divide tiled_divide flat_divide", "(16,8):(1,16)", "4:2"),
+        ("logical_divide zipped_divide tiled_divide flat_divide", "(16,8):(1,16)", "(4,2):(2,1)"),
+        ("logical_product zipped_product tiled_product flat_product", "(2,2):(4,1)", "6:1"),
+        ("blocked_product raked_product", "(2,2):(4,1)", "6:1"),
+        ("upcast[2] downcast[2] recast_layout[16,8] recast_layout[8,16]", "(16,8):(1,16)"),
+    ]
+    for operation in names.split()
+]
+
+
+@pytest.mark.parametrize(("name", "texts"), LESS_OF_PLAIN, ids=str)
+def test_what_is_less_of_plain_integers_names_static(name, texts):
+    """The error's fix, or the note that `explain` prints of the call, is a call that answers as with known integers."""
+    operation = eval(name, vars(tla))
+    arguments = [parse(x) if isinstance(x, str) else x for x in texts]
+    known = operation(*map(static, arguments))
+    try:
+        found = operation(*arguments)
+    except tla.TlaError as error:
+        call = re.search(r"(?s).*write (\S.*), which answers", str(error))[1]
+    else:
+        assert str(found) != str(known)
+        (note,) = [x for x in tla.explain(operation, *arguments) if "static(" in str(x)]
+        call = re.search(r"; (\S.*) is ", str(note))[1]
+        assert str(note).endswith(f" is {known}")
+    names = re.findall(r"static\((\w+)\)", call)
+    assert len(names) == len(arguments)
+    value = eval(call, {**vars(tla), **dict(zip(names, arguments))})
+    assert str(value) == str(known)
 
 
 def test_a_block_as_a_decorator():

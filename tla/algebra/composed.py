@@ -18,7 +18,7 @@ from ..core.coord import CoordLike
 from ..core.digits import ENUMERABLE, first_of
 from ..core.errors import DivisibilityError, LeafTypeError, Reason, Unproven
 from ..core.int_tuple import get, leaves, like, product_each, shown, size
-from ..core.ints import Int, IntLike, Leaf, _0, _1, is_constant, is_int, known, leaf, static
+from ..core.ints import Int, IntLike, Leaf, _0, _1, is_constant, is_int, known, static
 from ..core.kinds import AnyLayout, on, over
 from ..core.layout import Layout, as_layout, join
 from ..core.leaf_arithmetic import mul
@@ -36,7 +36,16 @@ from .exhaustive import agree, first_difference, values_of
 from .flat_modes import flat_modes, has_symbols, wrapped
 from .inverse import left_inverse, right_inverse
 from .modes import dice, slice_, slice_and_offset
-from .predicates import differs, is_bijective, is_compact, is_injective, is_surjective, same_map, without_broadcasts
+from .predicates import (
+    differs,
+    is_bijective,
+    is_compact,
+    is_injective,
+    is_surjective,
+    number_of_offsets,
+    same_map,
+    without_broadcasts,
+)
 from .recast import downcast, upcast
 
 # -------------------------------------------------------------------------------------------------- inverses
@@ -229,7 +238,7 @@ def _is_injective(layout: ComposedLayout) -> Reason | bool | None:
 
 @on(ComposedLayout, is_surjective)
 def _is_surjective(layout: ComposedLayout, n: Any = None) -> Reason | bool | None:
-    n = None if n is None else leaf(n)
+    n = number_of_offsets(n)
     if _is_permuted(layout) and (n is None or known(n) == known(size(layout))):
         return True
 

@@ -15,9 +15,9 @@ from typing import Any
 
 from ..core.basis import Basis, Encoding
 from ..core.digits import ENUMERABLE
-from ..core.errors import Predicate, Reason
+from ..core.errors import LeafTypeError, Predicate, Reason
 from ..core.int_tuple import leaves, like, product_each, shown, size
-from ..core.ints import IntLike, _1, known, leaf, static
+from ..core.ints import IntLike, Leaf, _1, is_int, known, leaf, static
 from ..core.kinds import AnyLayout, by_kind
 from ..core.layout import Layout
 from ..core.leaf_arithmetic import mul
@@ -259,6 +259,15 @@ def consecutive(modes: list[tuple[int, int]]) -> int | None:
     return reach + 1
 
 
+def number_of_offsets(n: IntLike | None) -> Leaf | None:
+    """How many offsets a question is about; None for those of the layout. LeafTypeError for a coordinate."""
+    found = None if n is None else leaf(n)
+    if found is not None and not is_int(found):
+        what = f"a question about {shown(found)} offsets"
+        raise LeafTypeError(what, "an integer", "give how many offsets there are")
+    return found
+
+
 @Predicate
 @by_kind(Layout)
 def is_surjective(layout: Layout, n: IntLike | None = None) -> Reason | bool | None:
@@ -270,7 +279,7 @@ def is_surjective(layout: Layout, n: IntLike | None = None) -> Reason | bool | N
 
     None where that is not known. Source: CuTe's whitepaper, arXiv 2603.02298.
     """
-    n = None if n is None else leaf(n)
+    n = number_of_offsets(n)
     modes = _known_modes(layout)
     if modes is None or (n is not None and known(n) is None):
         within = n is None or at_most(n, size(layout))  # without gaps, cosize is size
@@ -296,7 +305,7 @@ def is_bijective(layout: Layout, n: IntLike | None = None) -> Reason | bool | No
 
     None where that is not known. Source: CuTe's whitepaper, arXiv 2603.02298.
     """
-    count, n = size(layout), size(layout) if n is None else leaf(n)
+    count, n = size(layout), size(layout) if n is None else number_of_offsets(n)
     apart = is_injective._decide(layout)
     if isinstance(apart, Reason):
         return apart

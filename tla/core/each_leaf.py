@@ -78,6 +78,20 @@ def static(x: object = _NOTHING) -> Any:
     >>> print(b, right_inverse(b))
     (_16,_8):(_1,_16) _128:_1
 
+    A generator that is suspended inside of a block leaves it open for its caller, until it goes on or is closed, as
+    with decimal.localcontext: Python has no context of a generator's own. Write the block around the values alone, and
+    yield behind it.
+
+    >>> def layouts():
+    ...     with static():
+    ...         yield make_layout(4)
+    >>> made = layouts()
+    >>> print(next(made), make_layout(4))
+    _4:_1 _4:_1
+    >>> made.close()
+    >>> print(make_layout(4))
+    4:_1
+
     Raises LeafTypeError for what has no integers. Source: CuTe `Int<N>`; ours for whole values and blocks.
     """
     return plain_ints(True) if x is _NOTHING else each_leaf("static", x, as_static)

@@ -21,10 +21,13 @@ def _question(name: Question, decide: Callable[[int, int], bool]) -> Callable[[A
     def ask(a: IntLike, b: IntLike) -> bool | None:
         if isinstance(a, int) and isinstance(b, int):
             return decide(int(a), int(b))
-        kind = KINDS.get(type(a)) or KINDS.get(type(b))
-        if kind and kind.integer and name == "divides" and is_constant(1, a):
+        kinds = [kind for kind in (KINDS.get(type(a)), KINDS.get(type(b))) if kind]
+        if not kinds:
+            return None
+        kind = min(kinds, key=lambda x: x.integer)  # a coordinate beside a symbol: coordinates answer
+        if kind.integer and name == "divides" and is_constant(1, a):
             return True
-        return kind.ask(name, a, b) if kind else None
+        return kind.ask(name, a, b)
 
     return ask
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import inspect
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ..core.errors import LeafTypeError
 from ..core.int_tuple import as_int_tuple, leaves
@@ -118,16 +119,20 @@ def explain(x: object, *arguments: object) -> list[Step | Note]:
     Where an expression came out of a pickle or a text, or of more than 100 operations, only its last steps are known.
     Source: docs/symbolic.md.
     """
-    if isinstance(x, str) or (callable(x) and not isinstance(x, AnyLayout) and not arguments):
+    operation = bool(arguments)
+    if operation and (isinstance(x, AnyLayout) or not hasattr(inspect.unwrap(cast(Any, x)), "__code__")):
+        what = f"explain of a {type(x).__name__} with {len(arguments)} arguments"
+        raise LeafTypeError(what, "an operation of tla and its arguments", "give the answer alone: explain(answer)")
+    if isinstance(x, str) or (callable(x) and not isinstance(x, AnyLayout) and not operation):
         fix = (
             f"write explain(parse({x!r:.60}))"
             if isinstance(x, str)
             else "give its arguments: explain(coalesce, layout)"
         )
         raise LeafTypeError(f"explain of a {type(x).__name__}", "an answer, or an operation and its arguments", fix)
-    found = _NOTES.note(x, *arguments) if callable(x) and arguments else _NOTES.note_of(x)
+    found = _NOTES.note(x, *arguments) if operation else _NOTES.note_of(x)
     out: dict[Step | Note, None] = {found: None} if found else {}
-    x = x(*arguments) if callable(x) and arguments else x
+    x = cast(Any, x)(*arguments) if operation else x
     if isinstance(x, AnyLayout):
         x = (x.shape, getattr(x, "stride", ()))
     for n in leaves(as_int_tuple(x)):
