@@ -19,7 +19,7 @@ from . import terminal
 from .terminal import Answer, option
 
 _module, _program = OnDemand("tla.xla.programs.module"), OnDemand("tla.xla.programs.program")
-_vocabulary = OnDemand("tla.xla.programs.vocabulary")
+_vocabulary, _profile = OnDemand("tla.xla.programs.vocabulary"), OnDemand("tla.xla.programs.profile")
 _compiles, _dumps = OnDemand("tla.apps.compiles"), OnDemand("tla.xla.programs.dumps")
 _files, _report = OnDemand("tla.viz.files"), OnDemand("tla.apps.hlo_report")
 Opened: TypeAlias = Callable[[], AbstractContextManager[IO[bytes]]]
@@ -78,7 +78,7 @@ def hlo(arguments: argparse.Namespace) -> Answer:
             moves = xla.relayouts(module, arguments.interiors, errors.append)
             _say_unread(errors)
             _say([*xla.unknown_names(module), *xla.contradictions(module)])
-            times = None if arguments.profile is None else xla.read_profile(arguments.profile).times(module.name)
+            times = None if arguments.profile is None else _times(arguments.profile, module)
             return _moves(moves, times, arguments, least, space)
         lines = [*_program.read_lines(file, errors.append, around.append)]
     _say_unread(errors)
@@ -450,6 +450,15 @@ def _moves(
         return "\n".join([*terminal.table(rows, 2, terminal.width()), "", *summary])
 
     return kept, table
+
+
+def _times(profile: str, module: xla.Module) -> Mapping[str, xla.Time]:
+    """The times of a program in a trace; what ran, and is not in the program, is said."""
+    times = xla.read_profile(profile).times(module)
+    if others := _profile.strangers(times, module):
+        first = f"{len(others)} of the trace's {len(times)} instructions are not in this program, such as {others[0]}"
+        terminal.complain(f"tla: {first}: it may be of another compile")
+    return times
 
 
 def _measured(m: xla.Move, measured: Mapping[str, xla.Time]) -> dict[str, Any]:
