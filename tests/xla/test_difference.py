@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+from pathlib import Path
 
 import pytest
 
@@ -175,6 +176,68 @@ def test_a_page_has_the_comparison_and_fails_too(files, tmp_path, capsys):
     for more in (["--by", "peak"], ["--advise"]):
         assert main(["hlo", one, "--against", two, *more]) == 1
         assert "leave " + " ".join(more) + " out" in capsys.readouterr().err
+
+
+@pytest.fixture
+def cut(tmp_path):
+    """The first program, cut off inside of its last line."""
+    path = tmp_path / "cut file.txt"
+    path.write_text(TEXT[: TEXT.rindex("ROOT") + 20])
+    return str(path)
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_what_is_missing_of_either_file_is_said_with_its_name_and_decides_nothing(older, files, cut, tmp_path, capsys):
+    """The growth of a file that is cut says nothing: the check of a model fails, where it passed."""
+    one, page = files[0], tmp_path / "page.html"
+    two = [one, "--against", cut] if older else [cut, "--against", one]
+    for more in ([], ["--json"], ["-o", str(page)]):
+        assert main(["hlo", *two, *more]) == 0
+        assert f"tla: {cut}: line" in (said := capsys.readouterr()).err
+        assert "the file ends inside of" in said.err
+    assert "the file ends inside of" in page.read_text()
+    assert main(["hlo", *two, "--fail-if-peak-grows", "900%"]) == 1
+    assert f"no verdict on the peak: {cut}: line" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_of_two_files_the_one_that_is_refused_is_named(older, files, tmp_path, capsys):
+    one, empty = files[0], tmp_path / "empty.txt"
+    empty.write_text("")
+    assert main(["hlo", *([one, "--against", str(empty)] if older else [str(empty), "--against", one])]) == 1
+    assert capsys.readouterr().err.startswith(f"tla: {empty} cannot be compared:\ntla: no computation in the text")
+
+
+def test_an_earlier_stage_of_the_other_program_is_named_too(files, tmp_path, capsys):
+    one, stem = files[0], tmp_path / "module_0001.jit_f."
+    run, early = (f"{stem}{stage}.txt" for stage in ("after_optimizations", "before_optimizations"))
+    Path(run).write_text(TEXT)
+    Path(early).write_text(TEXT.replace(", is_scheduled=true", ""))
+    assert main(["hlo", one, "--against", early]) == 1
+    assert f"tla: {early} is not the program as it runs; that is {run}" in capsys.readouterr().err
+
+
+def test_options_that_a_comparison_has_no_use_for_are_refused(files, capsys):
+    """They were passed over in silence; so was --interiors by what counts what is held."""
+    one, two = files
+    for more in (["--interiors"], ["--sort", "bytes"], ["--space", "VMEM"]):
+        assert main(["hlo", one, "--against", two, *more]) == 1
+        assert "leave " + " ".join(more) + " out" in capsys.readouterr().err
+    for more in (["--by", "peak"], ["--advise"]):
+        assert main(["hlo", one, *more, "--interiors"]) == 1
+        assert "--by shape" in capsys.readouterr().err
+    assert main(["hlo", "-", "--against", "-"]) == 1
+    assert "standard input" in capsys.readouterr().err
+
+
+def test_a_comparison_lists_what_takes_enough(files, capsys):
+    one, two = files
+    for least, count in (("0", 2), ("64KiB", 1), ("65KiB", 0)):
+        command = ["hlo", one, "--against", two, "--min", least]
+        assert main([*command, "--json"]) == 0
+        assert len(json.loads(capsys.readouterr().out)["buffers"]) == count
+    assert main(["hlo", one, "--against", two, "--min", "1MiB"]) == 0
+    assert "no buffer, move or collective of 1 MiB or more differs" in capsys.readouterr().out
 
 
 def test_an_answer_that_is_not_read_to_its_end_fails_all_the_same(files, monkeypatch):

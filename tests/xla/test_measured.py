@@ -202,6 +202,20 @@ def test_what_cannot_be_tried(tmp_path, capsys):
     ):  # fmt: skip
         assert main(["advise", *command]) == 1
         assert says in capsys.readouterr().err
+    for text, says in (  # what the script raises is one line, with its place; before, a traceback of ours
+        ("x = (", "SyntaxError"), ("import there_is_none", "ModuleNotFoundError: No module named 'there_is_none'"),
+        ("\nx = 1 / 0\n", "ZeroDivisionError: division by zero"), ("raise SystemExit(0)", "SystemExit: 0"),
+    ):  # fmt: skip
+        script.write_text(text)
+        assert main(["advise", f"{script}:step"]) == 1
+        said = capsys.readouterr().err
+        assert said.startswith(f"tla: {script}, ")
+        assert says in said
+        assert f"python {script}" in said
+    assert "line 1: SystemExit" in said
+    script.write_text("def arguments():\n    return 1 / 0\ndef step(x):\n    return x\n")
+    assert main(["advise", f"{script}:step"]) == 1
+    assert f"tla: arguments of {script}, line 2: ZeroDivisionError: division by zero" in capsys.readouterr().err
     script.write_text("def step(x, y):\n    return x + y['a']\none, two = (1.0,), (1.0, 2.0)\n")
     for arguments, says in (("one", "TypeError: step() missing 1"), ("two", "Error: ")):
         assert main(["advise", f"{script}:step", "--arguments", arguments]) == 1

@@ -4,6 +4,7 @@ in the form of a TPU's."""
 import io
 import json
 import os
+import re
 import struct
 import sys
 from collections import defaultdict
@@ -120,6 +121,23 @@ def test_a_profile_of_other_questions_is_refused(capsys):
     ):
         assert cli.main(line) == 1
         assert "add --by relayout" in capsys.readouterr().err
+
+
+def test_a_trace_of_another_program_of_the_same_name_is_refused(tmp_path, capsys):
+    """Most programs are called jit_step: the times of instructions of the same names were taken for this one's."""
+    program, text = tmp_path / "program.txt", PROGRAM.read_text()
+    names = [name for name in xla.read_profile(TRACE).times("jit_step") if name in text]
+    command = ["hlo", str(program), "--by", "relayout", "--profile", str(TRACE)]
+    assert len(names) == 8
+    for count in range(9):
+        other = text
+        for name in names[:count]:
+            other = re.sub(rf"%{re.escape(name)}(?![\w.])", f"%other_{name}", other)
+        program.write_text(other)
+        assert cli.main(command) == (count > 4)
+        said = capsys.readouterr().err
+        assert (f"{count} of the trace's 8 instructions" in said) is (0 < count <= 4)
+        assert (f"jit_step is another program: {count} of its 8 instructions" in said) is (count > 4)
 
 
 def test_a_trace_without_jax(monkeypatch, capsys):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import xla
@@ -15,10 +16,12 @@ from .terminal import Answer, option
 if TYPE_CHECKING:
     import dataclasses
     import runpy
+    import traceback
 
     from ..xla.advice import bench
 else:  # the overview of all commands needs none of them
-    dataclasses, runpy, bench = OnDemand("dataclasses"), OnDemand("runpy"), OnDemand("tla.xla.advice.bench")
+    dataclasses, runpy, traceback = OnDemand("dataclasses"), OnDemand("runpy"), OnDemand("traceback")
+    bench = OnDemand("tla.xla.advice.bench")
 
 
 def advise_options(sub: argparse.ArgumentParser) -> None:
@@ -37,9 +40,9 @@ def advise(arguments: argparse.Namespace) -> Answer:
     if arguments.most < 1:
         raise RangeError(f"--most {arguments.most}", "1 or more", "leave it out for 24")
     os.environ.setdefault("JAX_PLATFORMS", "cpu")  # for JAX would look for a TPU, and wait
-    script = runpy.run_path(path, run_name="tla_advise")
+    script = _run(functools.partial(runpy.run_path, path, run_name="tla_advise"), path, path)
     function, given = _named(script, name, path), _named(script, arguments.arguments, path)
-    given = given() if callable(given) else given
+    given = _run(given, f"{arguments.arguments} of {path}", path) if callable(given) else given
     if not isinstance(given, (tuple, list)):
         what = f"{arguments.arguments} of {path} is a {type(given).__name__}"
         raise LeafTypeError(what, "a tuple of arguments", "write arguments = (x, y)")
@@ -53,6 +56,17 @@ def advise(arguments: argparse.Namespace) -> Answer:
         "tried": [{"verdict": trial.verdict, **dataclasses.asdict(trial)} for trial in found.tried],
     }
     return value, lambda _: str(found)
+
+
+def _run(f: Callable[[], Any], where: str, path: str) -> Any:
+    """The answer of a script, or of a function of it; RangeError for what it raises, with its last line there."""
+    try:
+        return f()
+    except (Exception, SystemExit) as error:
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+        line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else "?"
+        what = f"{where}, line {line}: {type(error).__name__}: {error}"
+        raise RangeError(what, "a script that runs to its end", f"try it by itself: python {path}") from error
 
 
 def _require_it_takes(function: Any, given: Sequence[Any], where: str) -> None:

@@ -19,7 +19,7 @@ from . import terminal
 from .terminal import Answer, option
 
 _module, _program = OnDemand("tla.xla.programs.module"), OnDemand("tla.xla.programs.program")
-_vocabulary = OnDemand("tla.xla.programs.vocabulary")
+_vocabulary, _profile = OnDemand("tla.xla.programs.vocabulary"), OnDemand("tla.xla.programs.profile")
 _compiles, _dumps = OnDemand("tla.apps.compiles"), OnDemand("tla.xla.programs.dumps")
 _files, _report = OnDemand("tla.viz.files"), OnDemand("tla.apps.hlo_report")
 Opened: TypeAlias = Callable[[], AbstractContextManager[IO[bytes]]]
@@ -61,16 +61,14 @@ def hlo(arguments: argparse.Namespace) -> Answer:
     arguments.file = str(xla.program_file(arguments.file, *arguments.others))
     opened = _reader(arguments.file)
     if arguments.output is not None and arguments.by is None:
-        return _written(opened, arguments, space)
+        return _written(opened, arguments, least, space)
     if _is_bare(arguments) and (summary := _summary(opened, arguments)) is not None:
         return summary
-    if (program := _dumps.run_beside(arguments.file)) is not None:
-        terminal.complain(f"tla: this is not the program as it runs; that is {program}")
+    _say_run_beside(arguments.file, "this")
     arguments.by = arguments.by or "shape"
     with opened() as file:
         if arguments.against is not None:
-            answer: Answer = _compiles.against(_memory(file, arguments), arguments, space)
-            return answer
+            return _compared(_memory(file, arguments), arguments, least, space)[1]
         if arguments.advise:
             return _advice(_memory(file, arguments), arguments, least, space)
         if arguments.by == "peak":
@@ -80,7 +78,7 @@ def hlo(arguments: argparse.Namespace) -> Answer:
             moves = xla.relayouts(module, arguments.interiors, errors.append)
             _say_unread(errors)
             _say([*xla.unknown_names(module), *xla.contradictions(module)])
-            times = None if arguments.profile is None else xla.read_profile(arguments.profile).times(module.name)
+            times = None if arguments.profile is None else _times(arguments.profile, module)
             return _moves(moves, times, arguments, least, space)
         lines = [*_program.read_lines(file, errors.append, around.append)]
     _say_unread(errors)
@@ -109,9 +107,28 @@ def _check(arguments: argparse.Namespace) -> None:
     if arguments.profile is not None and arguments.by != "relayout":
         what = f"--profile {arguments.profile} without --by relayout"
         raise LeafTypeError(what, "the times of moves", "add --by relayout")
-    if arguments.against is not None and (arguments.advise or arguments.by is not None):
-        given = "--advise" if arguments.advise else f"--by {arguments.by}"
-        raise LeafTypeError(f"{given} with --against", "one question at a time", f"leave {given} out")
+    if arguments.against is not None:
+        _check_comparison(arguments)
+    if arguments.interiors and (arguments.advise or arguments.output is not None or arguments.by == "peak"):
+        expected = "a sum over the program, or its moves"
+        raise LeafTypeError("--interiors of what is held", expected, "leave --interiors out, or ask --by shape")
+
+
+def _check_comparison(arguments: argparse.Namespace) -> None:
+    """Refuse options that a comparison has no use for."""
+    judged = arguments.fail_if_peak_grows is not None or arguments.output is not None
+    others = {
+        "--advise": arguments.advise,
+        f"--by {arguments.by}": arguments.by is not None,
+        "--interiors": arguments.interiors,
+        f"--sort {arguments.sort}": arguments.sort is not None,
+        f"--space {arguments.space}": arguments.space is not None and not judged,
+    }
+    for given, there in others.items():
+        if there:
+            raise LeafTypeError(f"{given} with --against", "one question at a time", f"leave {given} out")
+    if arguments.file == arguments.against == "-":
+        raise LeafTypeError("--against - beside -", "two programs: standard input is one", "give the path of one")
 
 
 def _is_bare(arguments: argparse.Namespace) -> bool:
@@ -140,7 +157,7 @@ def _summary(opened: Opened, arguments: argparse.Namespace) -> Answer | None:
     return value, lambda v: str(_report.summary_text(v, terminal.width()))
 
 
-def _written(opened: Opened, arguments: argparse.Namespace, space: int | None) -> Answer:
+def _written(opened: Opened, arguments: argparse.Namespace, least: int, space: int | None) -> Answer:
     """Write the report of a memory space, by default the first, to a file."""
     name = arguments.output
     if not name.endswith((".html", ".htm")):
@@ -152,8 +169,12 @@ def _written(opened: Opened, arguments: argparse.Namespace, space: int | None) -
     value = {"file": name, "space": shown, "bytes": memory.peak[shown].bytes}
     parts: list[tuple[str, list[list[str]]]] = []
     if arguments.against is not None:
-        value["difference"], _say_it = _compiles.against(memory, arguments, space)
-        parts = _compiles.tables(value["difference"])
+        before, (value["difference"], _say_it) = _compared(memory, arguments, least, space)
+        parts = _compiles.tables(value["difference"], least)
+        if before.warnings:
+            parts.append(
+                (f"not read, or not known, in {arguments.against}:", [[text] for text in before.warnings[:20]])
+            )
     title = f"Memory of {'the program' if arguments.file == '-' else arguments.file}"
     title += f" against {arguments.against}" if parts else ""
     with open(name, "w", encoding="utf-8") as out:
@@ -171,11 +192,37 @@ def _shown_space(memory: xla.Memory, arguments: argparse.Namespace, space: int |
     return space if space is not None else min(memory.peak)
 
 
-def _memory(file: IO[bytes], arguments: argparse.Namespace) -> xla.Memory:
-    """The memory of a program, its warnings said."""
-    found = xla.memory(file, target=arguments.target)
-    _say(found.warnings)
+def _memory(file: IO[bytes], arguments: argparse.Namespace, path: str | None = None) -> xla.Memory:
+    """The memory of a program, its warnings said; with --against, each with the path of its file.
+
+    path   of the file, where it is another one than the command's first
+    """
+    name = path or arguments.file if arguments.against is not None else ""
+    try:
+        found = xla.memory(file, target=arguments.target)
+    except TlaError:
+        if name:
+            terminal.complain(f"tla: {name} cannot be compared:")
+        raise
+    _say(found.warnings, f"{name}: " if name else "", "--json" if name else "--by peak --json")
     return found
+
+
+def _compared(
+    after: xla.Memory, arguments: argparse.Namespace, least: int, space: int | None
+) -> tuple[xla.Memory, Answer]:
+    """The program that --against names, and what differs from it."""
+    path = str(xla.program_file(arguments.against))
+    _say_run_beside(path, path)
+    with terminal.opened(path) as file:
+        before = _memory(file, arguments, path)
+    return before, _compiles.against(before, after, arguments, least, space)
+
+
+def _say_run_beside(path: str, name: str) -> None:
+    """Name the file that tells how a program runs, where this one is of another stage."""
+    if (program := _dumps.run_beside(path)) is not None:
+        terminal.complain(f"tla: {name} is not the program as it runs; that is {program}")
 
 
 def _bytes(text: str) -> int:
@@ -202,15 +249,20 @@ def _say_unread(errors: list[ParseError]) -> None:
         lines = "1 line" if len(errors) == 1 else f"{len(errors)} lines"
         first, *_, last = [error.reason.what.splitlines()[0] for error in errors] * 2
         terminal.complain(f"tla: {lines} could not be read; the first: {first}")
-        if "the file ends" in last:
+        if _program.CUT in last:
             terminal.complain(f"tla: what follows is missing from this account: {last}")
 
 
-def _say(warnings: Sequence[str]) -> None:
+def _say(warnings: Sequence[str], before: str = "", all_by: str = "--by peak --json") -> None:
+    """Print the first warnings.
+
+    before   what stands before each
+    all_by   the options that list them all
+    """
     for warning in warnings[:3]:
-        terminal.complain(f"tla: {warning}")
+        terminal.complain(f"tla: {before}{warning}")
     if more := len(warnings[3:]):
-        terminal.complain(f"tla: {more} more such lines; --by peak --json lists them all")
+        terminal.complain(f"tla: {more} more such lines; {all_by} lists them all")
 
 
 def _chosen(value: list[dict[str, Any]], arguments: argparse.Namespace, least: int, sort: str) -> list[dict[str, Any]]:
@@ -398,6 +450,15 @@ def _moves(
         return "\n".join([*terminal.table(rows, 2, terminal.width()), "", *summary])
 
     return kept, table
+
+
+def _times(profile: str, module: xla.Module) -> Mapping[str, xla.Time]:
+    """The times of a program in a trace; what ran, and is not in the program, is said."""
+    times = xla.read_profile(profile).times(module)
+    if others := _profile.strangers(times, module):
+        first = f"{len(others)} of the trace's {len(times)} instructions are not in this program, such as {others[0]}"
+        terminal.complain(f"tla: {first}: it may be of another compile")
+    return times
 
 
 def _measured(m: xla.Move, measured: Mapping[str, xla.Time]) -> dict[str, Any]:

@@ -49,7 +49,7 @@ _LINE = re.compile(
     rf"\(((?:{_ONE}(?:, {_ONE})*)?))\)"
 )
 _WORDS = re.compile(rf"(?:{_WORD})*\Z")
-_METADATA = re.compile(rf"({_VALUE})((?:{_WORD})*)\Z")
+_METADATA = re.compile(_VALUE)
 _json = json.JSONDecoder().raw_decode
 
 
@@ -63,10 +63,10 @@ def _are_words(text: str) -> bool:
     return _WORDS.match(text) is not None
 
 
-def _metadata_first(text: str) -> tuple[str, str] | None:
-    """The text of metadata, and the attributes behind it."""
-    found = _METADATA.match(text)
-    return None if found is None else (found[1], found[2])
+def _metadata_first(text: str) -> tuple[str, str]:
+    """The text of metadata, and what stands behind it: all from the first comma that is in no string or bracket."""
+    end = _METADATA.match(text).end()  # type: ignore[union-attr]  # it matches the empty text too
+    return text[:end], text[end:]
 
 
 def _is_json(text: str) -> bool:
@@ -93,11 +93,11 @@ def tail_parts(tail: str) -> tuple[str, str, str, str] | None:
     are_words, metadata_first, is_json = _REMEMBERED if len(tail) <= LONG else _PARTS
     said, ends, config = tail.partition(", backend_config=")
     before, given, rest = said.partition(", metadata=")
-    found = metadata_first(rest) if given else ("", "")
-    if found is None or not are_words(before):
+    metadata, behind = metadata_first(rest) if given else ("", "")
+    if not (are_words(before) and are_words(behind)):
         return None
     if config and not is_json(config):
         return None
     if not ends and (said.endswith(("=", "{")) or said[-1:].isspace()):
         return None
-    return before, found[0], found[1], config
+    return before, metadata, behind, config

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from ...core.errors import RangeError, require_type
 from ...core.on_demand import jax_module
+from .module import Module
 
 _ENDING = ".xplane.pb"
 #: The lines of a TPU: the instructions that take the core's time, and the spans of asynchronous ones, beside
@@ -50,8 +51,19 @@ class Profile(NamedTuple):
 
     modules: Mapping[str, Mapping[str, Time]]
 
-    def times(self, module: str | None) -> Mapping[str, Time]:
-        """The times of a module; of a text without a name, of the only module. RangeError for one that did not run."""
+    def times(self, module: Module | str | None) -> Mapping[str, Time]:
+        """The times of a module; of a text without a name, of the only module. RangeError for one that did not run.
+
+        module   its name; or a module, which the trace's is not if most of what ran is not in it: names such as
+                 jit_step are those of many programs
+        """
+        if isinstance(module, Module):
+            times = self.times(module.name)
+            if 2 * len(others := strangers(times, module)) > len(times):
+                missing = f"{len(others)} of its {len(times)} instructions are not in this program, such as {others[0]}"
+                what = f"the trace's {module.name or 'module'} is another program: {missing}"
+                raise RangeError(what, "a trace of this program", "trace the program whose text this is")
+            return times
         if module is None and len(self.modules) == 1:
             return next(iter(self.modules.values()))
         if not self.modules:
@@ -61,6 +73,12 @@ class Profile(NamedTuple):
             what = f"the trace has no module {module or 'without a name'}"
             raise RangeError(what, ", ".join(self.modules), "give the program of one of these")
         return self.modules[module]
+
+
+def strangers(times: Mapping[str, Time], module: Module) -> list[str]:
+    """The instructions of a trace that a program has not."""
+    names = {x.instruction.name for body in module.computations.values() for x in body}
+    return [name for name in times if name not in names]
 
 
 class _Run(NamedTuple):

@@ -35,6 +35,8 @@ _AROUND = re.compile(
     r"\s*(HloModule\b(?![\w.-]*\s*=)|(FileNames|FunctionNames|FileLocations|StackFrames)\s*$|[0-9]+\s*[\"{])"
 )
 _DUMP_WHOLE = "dump the whole module: a part may be missing"
+#: What a warning of a file says that is cut off.
+CUT = "the file ends inside of the"
 # A row of a table of source lines, as XLA prints it: most lines outside of computations are such.
 _ROW = re.compile(r'[0-9]+ (?:"[^"\\]*"|\{[^{}]+\})\Z')
 
@@ -138,7 +140,7 @@ def _of_file(
         plain, computation, is_entry = place.is_plain, place.computation, place.is_entry
     place.give_up()
     for what in place.open_at_the_end():
-        inside = f"the file ends inside of the {what}"
+        inside = f"{CUT} {what}"
         place.report(ParseError("", 0, inside, "'}'", "dump the whole module: the file may be cut"), number)
 
 
