@@ -281,6 +281,30 @@ def test_fixpipe_says_how_it_converts(arch, element, quant, accumulator, mode):
     assert "p.reluEn = true;" in i.text or "p.reluPre = true;" in i.text
 
 
+@pytest.mark.parametrize(
+    ("element", "accumulator"),
+    [(half, ascend.int32), (ascend.int8, ascend.int32), (ascend.int8, ascend.float), (ascend.float, ascend.float)],
+)
+@pytest.mark.parametrize("quant", ["PER_TENSOR", "PER_CHANNEL"])
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_scaled_goes_to_blocks_by_fixpipe(seed, quant, element, accumulator):
+    """The struct of DataCopy has no scale: Fixpipe's has one, counts the step of blocks in elements, and takes a tensor
+    of scales."""
+    rng = random.Random(seed)
+    m, n = (rng.randint(1, 120) for _ in range(2))
+    start = (rng.randint(0, 9), int(element.C0) * rng.randint(0, 2))
+    dst = GetTile(gm(tagged(element, "zN", m + 20, n + 100)), start, (m, n))
+    src = gm(L0C(m, n).layout, "L0C")
+    more = {"element": element, "accumulator": accumulator, "quant": quant}
+    (i,) = made = transfer(src, dst, "Ascend950", **more)
+    require_copied(src, dst, made, {})
+    assert "FixpipeParamsC310<AscendC::CO2Layout::NZ> p;" in i.text
+    assert ("p.deqScalar = deqScalar;" in i.text, ", scale, p);" in i.text) == (
+        quant == "PER_TENSOR",
+        quant == "PER_CHANNEL",
+    )
+
+
 def between_gm_and_ub(rng, kind):
     """A tile of a matrix in global memory, and one in UB."""
     element, (m, n) = rng.choice((half, ascend.int8, ascend.float)), (rng.randint(1, 60), rng.randint(1, 90))
@@ -595,7 +619,7 @@ L1 L0B CI1KHKWCOCI0 nZ                   | 4 8 16 32 LoadData2D | 4 8 16 32 Load
 L1 Bias VectorLayout VectorLayout        | 16 32 DataCopy  | 16 32 DataCopy
 L1 FixBuf VectorLayout VectorLayout      | 32 64 DataCopy  | 32 64 DataCopy
 L0C GM L0C RowMajor                      | 8 16 32 Fixpipe | 8 16 32 DataCopyCO12Dst
-L0C GM L0C zN                            | 8 16 32 Fixpipe | 16 32 DataCopyCO12Dst
+L0C GM L0C zN                            | 8 16 32 Fixpipe | 8 16 32 DataCopyCO12Dst
 L0C GM L0C NC1HWC0                       | 16 Fixpipe      | 16 FixpipeC310
 L0C UB L0C RowMajor                      |                 | 8 16 32 FixpipeC310
 UB L1 RowMajor zN                        |                 | 8 16 32 DataCopy

@@ -8,12 +8,14 @@ import pytest
 from catlass_logs import LOGS
 
 from tla import Layout, MakeLayout
-from tla.ascend import Computed, Copied, PaddingRowMajor, Product, RowMajor, check, float32, half, int32, zN
+from tla.ascend import Computed, Copied, PaddingRowMajor, Product, RowMajor, check, float32, half, int8, int32, zN
+from tla.ascend.programs.logs import read_log
 from tla.core.errors import LeafTypeError, RangeError, TlaError
 
 from night import amount
 
 A, B, W = 1 << 40, 2 << 40, 3 << 40
+BARRIER = json.dumps({"call": "PipeBarrier", "pipe": "V"})
 #: A log, its tensors, and what it makes of them.
 KERNELS = {
     "PaddingMatrixNZ 21x70": (
@@ -108,6 +110,120 @@ def test_a_fault_in_a_log_of_a_vector_core_is_found(fault):
     name, call, place, change, kind = FAULTS[fault]
     report = check(changed(name, call, place, change), *KERNELS[name])
     assert kind in {f.kind for f in report.findings}, str(report)
+
+
+# ------------------------------------------------------------------------------------------------------- transposes
+
+#: Paddings by TransDataTo5HD: the element type, and the sizes.
+TRANSPOSED = {"VnchwND2NZ 1030x6": (half, 1030, 6), "VnchwND2NZ of words 1030x3": (float32, 1030, 3)}
+
+
+def transposed_tensors(name):
+    element, *sizes = TRANSPOSED[name]
+    return {
+        "A": (A, element, MakeLayout[element, RowMajor](*sizes)),
+        "B": (B, element, MakeLayout[element, zN](*sizes)),
+    }
+
+
+def with_barriers(lines):
+    """The lines with a barrier of V before each transpose."""
+    return [x for line in lines for x in ([BARRIER, line] if '"TransDataTo5HD"' in line else [line])]
+
+
+@pytest.mark.parametrize("name", TRANSPOSED)
+def test_paddings_by_transposes_are_right_but_for_a_barrier(name):
+    """VnchwND2NZ has no barrier between a transpose and the next one, which reads what the first has written."""
+    lines = LOGS[name]["lines"]
+    report = check(lines, transposed_tensors(name), [Copied("B", "A")])
+    assert [str(f) for f in report.findings] == ["pipe: TransDataTo5HD may not wait for TransDataTo5HD: both touch UB"]
+    assert check(with_barriers(lines), transposed_tensors(name), [Copied("B", "A")]).holds
+    assert check(with_barriers(lines), transposed_tensors(name), [Computed("B", np.positive, ("A",))]).holds
+
+
+def swapped(side):
+    """Two blocks of an operand in each other's place."""
+
+    def change(line):
+        blocks = line["args"][side]
+        blocks[2], blocks[5] = blocks[5], blocks[2]
+
+    return change
+
+
+TRANSPOSE_FAULTS = {
+    "two blocks of dst are exchanged": swapped(0),
+    "two blocks of src are exchanged": swapped(1),
+    "a repeat less": field(2, "repeatTimes", -1),
+    "results too far apart": field(2, "dstRepStride", 1),
+    "sources too far apart": field(2, "srcRepStride", 1),
+    "it is lost": None,
+}
+
+
+@pytest.mark.parametrize("name", TRANSPOSED)
+@pytest.mark.parametrize("fault", TRANSPOSE_FAULTS)
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_fault_in_a_transpose_is_found(name, fault, place):
+    lines = with_barriers(changed(name, "TransDataTo5HD", place, TRANSPOSE_FAULTS[fault]))
+    report = check(lines, transposed_tensors(name), [Copied("B", "A")])
+    assert {"value"} <= {f.kind for f in report.findings}, str(report)
+
+
+def by_manual(bits, table, p):
+    """{place in bytes of each element of dst: that in src} of a TransDataTo5HD: block by block, element by element, as
+    AscendC's page has it."""
+    size, found = bits // 8, {}
+    for repeat in range(p["repeatTimes"]):
+        turn = 1 if p["repeatTimes"] == 1 else repeat
+        to = [x + 32 * turn * p["dstRepStride"] for x in table[:16]]
+        begin = [x + 32 * turn * p["srcRepStride"] for x in table[16:]]
+        for i, block in enumerate(begin):
+            for j in range(16 if bits < 32 else 8):
+                at = block + j * size + 16 * p["srcHighHalf"]
+                place = to[j] + i * size + 16 * p["dstHighHalf"] if bits < 32 else to[2 * j + i // 8] + i % 8 * size
+                found[place] = at
+    return found
+
+
+@pytest.mark.parametrize("seed", range(amount(12, 300)))
+def test_a_transpose_moves_what_the_manual_says(seed):
+    rng = random.Random(seed)
+    kind, element = rng.choice([("signed char", int8), ("half", half), ("float", float32)])
+    p = {
+        "dstHighHalf": int(element is int8 and rng.random() < 0.5),
+        "srcHighHalf": int(element is int8 and rng.random() < 0.5),
+        "repeatTimes": rng.randint(1, 4),
+        "dstRepStride": rng.choice([0, 1, 16]) if rng.random() < 0.5 else 16,
+        "srcRepStride": rng.choice([0, 1, 2]),
+    }
+    to = [32 * x for x in rng.sample(range(16), 16)]
+    if p["repeatTimes"] > 1:
+        p["dstRepStride"] = 16
+    table = [8192 + x for x in to] + [32 * x for x in rng.sample(range(32), 16)]
+    line = {"call": "TransDataTo5HD", "types": [kind], "args": [table[:16], table[16:], {"struct": "P", **p}]}
+    (compute,) = read_log([json.dumps(line)], "AtlasA2", []).body
+    dst, src = (x.ravel() * element.bits // 8 for x in compute.instruction.by_repeats())
+    assert dict(zip(dst.tolist(), src.tolist())) == by_manual(element.bits, table, p)
+    assert len(set(dst.tolist())) == dst.size
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ([[0] * 15, [0] * 16, {}], "15 and 16 blocks"),
+        ([0, [0] * 16, {}], "two lists of addresses"),
+        ([[8] + [32] * 15, [64] * 16, {}], "a block at byte 8"),
+        ([[32] * 16, [64] * 16, {"dstHighHalf": 1}], "dstHighHalf = 1"),
+        ([[32] * 16, [64] * 16, {"repeatTimes": 256}], "repeatTimes = 256"),
+        ([[*range(512, 1024, 32)], [*range(0, 512, 32)], {"repeatTimes": 2, "srcRepStride": 16}], "an earlier one"),
+    ],
+)
+def test_what_is_no_transpose_is_refused(args, message):
+    fields = {"dstHighHalf": 0, "srcHighHalf": 0, "repeatTimes": 1, "dstRepStride": 0, "srcRepStride": 0, **args[2]}
+    line = json.dumps({"call": "TransDataTo5HD", "types": ["half"], "args": [*args[:2], fields]})
+    with pytest.raises(TlaError, match=message):
+        read_log([line], "AtlasA2", [])
 
 
 # -------------------------------------------------------------------------------------------------- calls at random
@@ -243,7 +359,6 @@ def report_of(body, function, sizes, out, kind="float"):
 
 
 REDUCE = {"Sum": np.sum, "Max": np.max, "Min": np.min}
-BARRIER = json.dumps({"call": "PipeBarrier", "pipe": "V"})
 
 
 @pytest.mark.parametrize("seed", range(amount(9, 200)))

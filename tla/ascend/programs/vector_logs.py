@@ -15,6 +15,7 @@ from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError
 from ..vectors.forms import MODES as COMPARISONS, SPECIAL, Special, repeat_of
 from ..vectors.instruction import BLOCK, MOST_REPEATS, OPERATIONS, REPEAT, VectorInstruction
+from ..vectors.transposed import FIELDS, Transposition, require_table
 from .statements import Compute
 
 #: A field of CopyRepeatParams -> the field of other instructions that says the same.
@@ -42,6 +43,8 @@ _SAME = {"RepeatReduceSum": ("WholeReduceSum", ("repeatTimes", "mask", "dstBlkSt
 _ONLY_VALUE, _OF_TENSORS = 2, 2
 #: Calls of the vector unit that are read: not Gather, whose table is in no log.
 CALLS = frozenset((*OPERATIONS, *(x for x in SPECIAL if SPECIAL[x].form in _NUMBERS), *_SAME))
+#: The call whose operands are lists of addresses.
+TRANSPOSES = "TransDataTo5HD"
 #: The register of the mask with all bits set.
 ALL_BITS = (1 << 128) - 1
 #: So many repeats at a time, whose bits end at a whole block.
@@ -81,6 +84,21 @@ def computation(name: str, args: list[Any], operand: Callable[[Any], Operand], r
         i.require_fields()
     _require_in_turn(made)
     return Compute(tuple(place for place, *_at in operands), made)
+
+
+def transposition(args: list[Any], element: Element) -> Compute:
+    """The computation that a logged TransDataTo5HD makes: two lists of 16 addresses in UB, and a struct.
+
+    Raises LeafTypeError for other arguments, RangeError for what the hardware does not take, and where a repeat reads
+    what an earlier one has written.
+    """
+    table, fields = require_table(TRANSPOSES, args[:2]), args[2]
+    told = {name: int(fields[name]) for name in FIELDS}
+    made = Transposition(TRANSPOSES, (0, 0), told, (element, element), table=table)
+    made.require_fields()
+    if told["repeatTimes"]:
+        _require_in_turn((made,))
+    return Compute(("UB", "UB"), (made,))
 
 
 def _of_elements(

@@ -150,7 +150,7 @@ PATHS = (
     Path("L1", "L0B", tags.nZ, tags.nZ, cube.fractals_v2(1, transposes=False), archs=_950),
     Path("L1", "L0B", tags.zN, tags.nZ, cube.fractals_v2(0, transposes=True), archs=_950),
     Path("L0C", "GM", tags.L0C, tags.RowMajor, fixpipe.wide_to_rows, (8, 16, 32), _950),
-    Path("L0C", "GM", tags.L0C, tags.zN, fixpipe.wide_to_blocks, (16, 32), _950),
+    Path("L0C", "GM", tags.L0C, tags.zN, fixpipe.wide_to_blocks, (8, 16, 32), _950),
     Path("L0C", "GM", ACCUMULATORS, MATRICES, fixpipe.matrices_to_rows(wide=True), (8, 16, 32), _950),
     Path("L0C", "UB", tags.L0C, tags.RowMajor, fixpipe.to_unified_buffer, (8, 16, 32), _950),
     Path("UB", "L1", tags.RowMajor, tags.zN, vectors.rows_to_blocks, (8, 16, 32), _950),
