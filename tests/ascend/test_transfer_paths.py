@@ -194,7 +194,7 @@ def _in_window(src, coord, conv):
     return offset_of(src, (0, block, h, w, channel)) if 0 <= h < height and 0 <= w < width else None
 
 
-BY_SOURCE = {("GM", "L1"), ("GM", "UB"), ("UB", "L1"), ("L1", "Bias"), ("L1", "FixBuf")}
+BY_SOURCE = {("GM", "L1"), ("GM", "UB"), ("UB", "UB"), ("UB", "L1"), ("L1", "Bias"), ("L1", "FixBuf")}
 
 
 def require_copied(src, dst, made, more):
@@ -337,6 +337,53 @@ def test_the_unified_buffer_takes_columns_and_blocks(kind, arch):
             require_copied(*ends_, transfer(*ends_, arch, element=element), {})
 
 
+def inside_of_ub(rng):
+    """A tile of UB, and a place for it in UB: rows, columns, fractals, rows into fractals, vectors."""
+    element, (m, n) = rng.choice((half, ascend.int8, ascend.float, ascend.bf16)), (rng.randint(1, 60) for _ in range(2))
+    a, b = rng.choice(["RowMajor"] * 2 + ["ColumnMajor", "zN", "VectorLayout"]), None
+    c0 = int(element.C0)
+    if a == "VectorLayout":
+        start = c0 * rng.randint(0, 3)
+        return element, GetTile(gm(MakeLayout(start + n + 40), "UB"), (start,), (n,)), gm(MakeLayout(n), "UB")
+    b = rng.choice(["RowMajor", "zN"]) if a == "RowMajor" else a
+    start = (rng.randint(0, 9), c0 * rng.randint(0, 3))
+    start = start[::-1] if a == "ColumnMajor" else start
+    whole = tuple(s + x + 5 for s, x in zip(start, (m, n)))
+
+    def laid(tag, rows, columns):
+        line = {"RowMajor": columns, "ColumnMajor": rows}.get(tag)
+        ld = None if line is None else -(-line // c0) * c0 + c0 * rng.randint(0, 2)
+        return gm(tagged(element, tag, rows, columns, *([] if ld is None else [ld])), "UB")
+
+    return element, GetTile(laid(a, *whole), start, (m, n)), laid(b, m, n)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_tiles_move_inside_of_the_unified_buffer(seed):
+    rng = random.Random(seed)
+    element, src, dst = inside_of_ub(rng)
+    arch = rng.choice(["AtlasA2", "AtlasA3", "Ascend950"])
+    made = transfer(src, dst, arch, element=element)
+    require_copied(src, dst, made, {})
+    assert {i.name for i in made} == {"DataCopy"}
+
+
+def test_rows_of_the_unified_buffer_that_are_no_blocks_and_what_overlaps_are_refused():
+    import numpy as np
+
+    rows_, odd = (gm(tagged(half, "RowMajor", 4, 21, ld), "UB") for ld in (32, 21))
+    for ends_ in ((rows_, odd), (odd, rows_)):
+        with pytest.raises(RangeError, match="rows of UB that are 21 elements apart, 42 bytes") as error:
+            transfer(*ends_, element=half)
+        assert "ld=32" in error.value.reason.fix
+    buffer = np.zeros(4096, np.float16)
+    tile, far = (MakeTensor(buffer[at:], tagged(half, "RowMajor", 4, 32), position="UB") for at in (0, 128))
+    near = MakeTensor(buffer[16:], tagged(half, "RowMajor", 4, 32), position="UB")
+    assert [i.name for i in transfer(tile, far)] == ["DataCopy"]
+    with pytest.raises(Unproven, match="reads what it writes"):
+        transfer(tile, near)
+
+
 def test_what_is_padded_is_a_row():
     src, dst = gm(tagged(half, "ColumnMajor", 5, 21)), gm(tagged(half, "ColumnMajor", 5, 21, 16), "UB")
     with pytest.raises(LeafTypeError, match="pad=True of a transfer of ColumnMajor"):
@@ -368,6 +415,19 @@ def test_rows_of_several_matrices_go_to_l1_at_once(seed):
     assert len(made) <= (2 if fits else 9 + 1)
     if full > 1 and fits and max(steps) < 65536:
         assert made[0].parameters["ndNum"] == full
+
+
+@pytest.mark.parametrize("arch", ["AtlasA2", "Ascend950"])
+@pytest.mark.parametrize("step", [96, 1000, 70000])
+def test_queries_of_three_modes_are_rows_of_several_matrices(arch, step):
+    """(positions, heads, d), as TileCopyFAQTla takes it: the position is the first mode of a row."""
+    q, rows_ = (gm(Layout(*x)) for x in (((5, 4, 96), (step, 96, 1)), (((5, 4), 96), ((step, 96), 1))))
+    dst = gm(tagged(half, "zN", 20, 96), "L1")
+    assert [*transfer(q, dst, arch, element=half)] == [*transfer(rows_, dst, arch, element=half)]
+    tile, small = GetTile(q, (1, 2, 16), (3, 2, 40)), gm(tagged(half, "zN", 6, 40), "L1")
+    moved = executed(transfer(tile, small, arch, element=half))
+    for s, h, c in itertools.product(range(3), range(2), range(40)):
+        assert moved[offset_of(small, (s + 3 * h, c))] == (1 + s) * step + (2 + h) * 96 + 16 + c
 
 
 def test_rows_of_several_matrices_are_those_of_one_where_they_begin_inside():

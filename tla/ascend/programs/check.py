@@ -270,6 +270,8 @@ def _units(event: Event, memories: Memories) -> Any:
     import numpy as np
 
     reach, s = reach_of(event, memories), event.statement
+    if not reach.writes:
+        return []
     read = [p.cells.ravel() for p in reach.reads if p.memory == "L0C"]
     cells = reach.writes[0].cells if isinstance(s, Multiply) else np.concatenate(read)
     return np.unique(cells * memories.bits // FRACTAL_OF_L0C).tolist()

@@ -209,7 +209,7 @@ def _tensor(argument: Any) -> _Tensor:
 
 def _element(name: Any) -> Element:
     """An element type by C++'s name of it."""
-    element = _ELEMENTS.get(str(name).rpartition("::")[2])
+    element: Element | None = _ELEMENTS.get(str(name).rpartition("::")[2])
     if element is None:
         raise LeafTypeError(f"the type {name!r:.40}", f"one of {', '.join(_ELEMENTS)}", "log a kernel of these types")
     return element

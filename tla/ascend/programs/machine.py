@@ -50,7 +50,8 @@ class Machine(ABC):
         if isinstance(s, Move):
             self._move(s, event.adds)
         elif isinstance(s, Multiply):
-            self._multiply(s)
+            if not s.instruction.is_empty:
+                self._multiply(s)
         elif isinstance(s, Fill):
             self.clear(filled(s, self.memories))
         elif isinstance(s, Compute):

@@ -225,6 +225,8 @@ def reach_of(event: Event, memories: Memories) -> Reach:
         reads, writes = ([c.src for c in copies], [c.dst for c in copies])
         reads += [c.scale for c in copies if c.scale is not None]
         return Reach((*reads, *([] if index is None else index[:1])), (*writes, *([] if index is None else index[1:])))
+    if isinstance(s, Multiply) and s.instruction.is_empty:
+        return Reach((), ())
     if isinstance(s, Multiply):
         a, b, c, bias = mmad_offsets(s, memories)
         chosen = index_of(s, memories)

@@ -143,8 +143,6 @@ class Origins(Machine):
         p = s.instruction.parameters
         m, n, k = (int(p[name]) for name in "mnk")
         a, b, c, bias = mmad_offsets(s, self.memories)
-        if not m or not n or not k:
-            return
         index, kept = index_of(s, self.memories), np.ones(k, bool)
         first, second = self.read(a)[:m, :k], self.read(b)[: k if index is None else k // 2, :n]
         if index is None:  # products of zeros add nothing
