@@ -8,9 +8,22 @@ import pytest
 from catlass_logs import LOGS
 
 from tla import Layout, MakeLayout
-from tla.ascend import Computed, Copied, PaddingRowMajor, Product, RowMajor, check, float32, half, int8, int32, zN
+from tla.ascend import (
+    Computed,
+    Copied,
+    PaddingRowMajor,
+    Product,
+    RowMajor,
+    check,
+    float32,
+    half,
+    int8,
+    int32,
+    uint32,
+    zN,
+)
 from tla.ascend.programs.logs import read_log
-from tla.core.errors import LeafTypeError, RangeError, TlaError
+from tla.core.errors import LeafTypeError, RangeError, TlaError, Unproven
 
 from night import amount
 
@@ -441,6 +454,81 @@ def test_a_selection_in_a_log_takes_what_was_compared(mode, count):
     assert not check([*lines[1:]], tensors, wanted).holds  # no X: bits of nothing
 
 
+# ---------------------------------------------------------------------------------------------------------- tables
+
+
+def gathered(count, base=0, kind="float", at=(16384, 0, 8192), waits=True):
+    """A log: elements and a table come into UB, a Gather moves some of them, and they leave."""
+    width = {"float": 4, "half": 2}[kind]
+    struct = {"struct": "AscendC::DataCopyExtParams", "blockCount": 1, "srcStride": 0, "dstStride": 0}
+    pad = {"struct": "AscendC::DataCopyPadExtParams", "isPad": 0}
+    gm = [{"type": t, "position": -1, "address": (i + 1) << 40} for i, t in enumerate((kind, "unsigned int", kind))]
+    return [
+        call("DataCopyPad", ub(kind, at[1]), gm[0], {**struct, "blockLen": 512 * width}, pad),
+        call("DataCopyPad", ub("unsigned int", at[2]), gm[1], {**struct, "blockLen": 4 * count}, pad),
+        *(flag("MTE2_V") if waits else []),
+        call("Gather", ub(kind, at[0]), ub(kind, at[1]), ub("unsigned int", at[2]), base, count),
+        *flag("V_MTE3"),
+        call("DataCopyPad", gm[2], ub(kind, at[0]), {**struct, "blockLen": width * count}),
+    ]
+
+
+def gather_report(lines, table, kind="float", shift=0, **more):
+    element, width = {"half": (half, 2), "float": (float32, 4)}[kind]
+    tensors = {"X": (1 << 40, element, MakeLayout(512)), "T": (2 << 40, uint32, MakeLayout(len(table)))}
+    tensors["R"] = 3 << 40, element, MakeLayout(len(table))
+    wanted = Computed("R", lambda x, t: np.take(x, t.astype(int) // width + shift, mode="clip"), ("X", "T"))
+    return check(lines, tensors, [wanted], values={"T": np.array(table)}, **more)
+
+
+@pytest.mark.parametrize("seed", range(amount(6, 100)))
+def test_a_gather_in_a_log_takes_what_its_table_says(seed):
+    rng = random.Random(seed)
+    kind, count, base = rng.choice(["half", "float"]), rng.randint(1, 300), rng.randint(0, 8)
+    width = {"half": 2, "float": 4}[kind]
+    table = [width * rng.randint(0, 480) for _ in range(count)]
+    lines = gathered(count, base * width, kind)
+    assert gather_report(lines, table, kind, shift=base).holds
+    assert {f.kind for f in gather_report(lines, table, kind, shift=base + 1).findings} == {"value"}
+    early = gathered(count, base * width, kind, waits=False)
+    assert "order" in {f.kind for f in gather_report(early, table, kind, shift=base).findings}
+
+
+def test_a_table_of_no_offsets_is_found():
+    lines = gathered(4)
+    assert gather_report(lines, [0, 8, 4, 4]).holds
+    (odd, *_rest) = gather_report(lines, [0, 6, 4, 4]).findings
+    assert (odd.kind, odd.what) == ("value", "Gather by a table with 6")
+    (far, *_rest) = gather_report(lines, [0, 4, 8, 1 << 20]).findings
+    assert far.kind == "outside"
+    (none, *_rest) = gather_report([lines[0], *lines[2:]], [0, 4, 8, 12]).findings
+    assert none.what == "Gather by a table with what nothing was written to"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"at": (16384, 0, 8196)}, "srcOffset at element 2049, byte 8196"),
+        ({"base": 2}, "srcBaseAddr = 2"),
+        ({"count": 1 << 19}, "Gather of 524288 elements"),
+    ],
+)
+def test_what_is_no_gather_is_refused(change, message):
+    with pytest.raises(RangeError, match=message):
+        gather_report(gathered(**{"count": 4, **change}), [0, 4, 8, 12])
+
+
+def test_a_gather_and_its_numbers_are_of_computed_results():
+    tensors = {"X": (1 << 40, float32, MakeLayout(512)), "T": (2 << 40, uint32, MakeLayout(4))}
+    tensors["R"] = 3 << 40, float32, MakeLayout(4)
+    with pytest.raises(Unproven, match="a Gather by a table that is not known"):
+        check(gathered(4), tensors, [Copied("R", "X")])
+    with pytest.raises(LeafTypeError, match="values= beside Computed"):
+        check(gathered(4), tensors, [Copied("R", "X")], values={"T": [0, 4, 8, 12]})
+    with pytest.raises(LeafTypeError, match="Computed of 'Z'"):
+        check(gathered(4), tensors, [Computed("R", np.positive, ("R",))], values={"Z": [0]})
+
+
 # ---------------------------------------------------------------------------------------------------- text from outside
 
 
@@ -470,7 +558,8 @@ def test_a_selection_in_a_log_takes_what_was_compared(mode, count):
         (call("Compare", *[ub("half", 0)] * 3, 0, 100), "Compare of 100 elements"),
         (call("Compare", *[ub("half", 0)] * 3, 0, -128), "Compare of -128 elements"),
         (call("Select", *[ub("half", 0)] * 4, 1, 128), "Select with the mode 1"),
-        (call("Gather", *[ub("half", 0)] * 3, 0, 128), "the call Gather"),
+        (call("Gather", *[ub("half", 0)] * 3, 0, 128), "a table of uint32"),
+        (call("GatherMask", *[ub("half", 0)] * 3, 0, 128), "the call GatherMask"),
         (call("SetVectorMask", 5), "the line"),
         (call("SetVectorMask", "x", 5), "the line"),
     ],

@@ -341,6 +341,9 @@ inline void Select(const LocalTensor<T>& dst, const LocalTensor<U>& bits, const 
 template <typename T, typename U, typename P>
 inline void Select(const LocalTensor<T>& dst, const LocalTensor<U>& bits, const LocalTensor<T>& src0, const LocalTensor<T>& src1, SELMODE mode, uint64_t mask, uint8_t repeats, const P& params)
 { TLA_LOG_ARGS(Select, dst, bits, src0, src1, mode, mask, repeats, params); }
+template <typename T>
+inline void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint32_t>& table, uint32_t base, uint32_t count)
+{ TLA_LOG_ARGS(Gather, dst, src, table, base, count); }
 template <typename T> inline void SetVectorMask(uint64_t high, uint64_t low) { TLA_LOG_ARGS(SetVectorMask, high, low); }
 template <typename T, typename U, typename S, typename P>
 inline void MmadWithSparse(const LocalTensor<T>& dst, const LocalTensor<U>& a, const LocalTensor<S>& b, const P& params)

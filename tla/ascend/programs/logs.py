@@ -37,7 +37,7 @@ from .statements import (
     WaitFlag,
 )
 from .trace import PIPES, VECTOR_PIPES, ends_of
-from .vector_logs import ALL_BITS, CALLS, TRANSPOSES, Operand, computation, transposition
+from .vector_logs import ALL_BITS, CALLS, GATHERS, TRANSPOSES, Operand, computation, gather, transposition
 
 #: AscendC's TPosition by number: the memory that a local tensor lies in.
 _POSITIONS = {1: "L1", 2: "L0A", 3: "L1", 4: "L0B", 5: "L1", 6: "Bias", 7: "L0C", 13: "L1", 14: "FixBuf"}
@@ -185,6 +185,8 @@ def _statements(record: dict[str, Any], state: _State, buffers: Mapping[str, Buf
         state.mask = (int(high) << 64 | int(low) & ALL_BITS >> 64) & ALL_BITS
     elif name == TRANSPOSES:
         yield transposition(args, _element(record["types"][0]))
+    elif name == GATHERS:
+        yield gather(args, lambda x: _operand(x, buffers))
     elif name in CALLS:
         yield computation(name, args, lambda x: _operand(x, buffers), state.mask)
     elif name in _MOVES:
