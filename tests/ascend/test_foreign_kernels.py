@@ -494,10 +494,6 @@ def test_tensors_and_results_that_are_none_are_refused():
         check([line], {"A": (4096, half, layout)}, [])
 
 
-def test_as_many_faults_as_are_promised():
-    assert len(FAULTS) + len(LOG_FAULTS) >= 40
-
-
 def test_every_example_has_a_log_or_a_block():
     assert len({name.split("_")[0] for name in EXAMPLES}) >= 24
     logged = {n.split("_")[0] for n in LOGS if n[0].isdigit()}

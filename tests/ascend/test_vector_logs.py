@@ -226,6 +226,7 @@ def test_a_transpose_moves_what_the_manual_says(seed):
     [
         ([[0] * 15, [0] * 16, {}], "15 and 16 blocks"),
         ([0, [0] * 16, {}], "two lists of addresses"),
+        ([{}, {}, {}], "two lists of addresses"),
         ([[8] + [32] * 15, [64] * 16, {}], "a block at byte 8"),
         ([[32] * 16, [64] * 16, {"dstHighHalf": 1}], "dstHighHalf = 1"),
         ([[32] * 16, [64] * 16, {"repeatTimes": 256}], "repeatTimes = 256"),
@@ -454,6 +455,18 @@ def test_a_selection_in_a_log_takes_what_was_compared(mode, count):
     assert not check([*lines[1:]], tensors, wanted).holds  # no X: bits of nothing
 
 
+def test_what_moves_inside_of_the_unified_buffer_is_in_the_vector_pipe():
+    """As `transfer` plans it: 3 blocks of every 5, side by side."""
+    params = {"struct": "DataCopyParams", "blockCount": 4, "blockLen": 3, "srcStride": 2, "dstStride": 0}
+    moved = call("DataCopy", ub("float", 8192), ub("float", 0), params)
+    doubled = call("Muls", ub("float", 8192), ub("float", 8192), 2, 96)
+    one, two = lambda x: x.reshape(4, 40)[:, :24].ravel(), lambda x: 2 * x.reshape(4, 40)[:, :24].ravel()
+    assert report_of([moved], one, [160], 96).holds
+    assert report_of([moved, BARRIER, doubled], two, [160], 96).holds
+    assert {f.kind for f in report_of([moved, doubled], two, [160], 96).findings} == {"pipe"}
+    assert {f.kind for f in report_of([moved], two, [160], 96).findings} == {"value"}
+
+
 # ---------------------------------------------------------------------------------------------------------- tables
 
 
@@ -525,6 +538,11 @@ def test_a_gather_and_its_numbers_are_of_computed_results():
         check(gathered(4), tensors, [Copied("R", "X")])
     with pytest.raises(LeafTypeError, match="values= beside Computed"):
         check(gathered(4), tensors, [Copied("R", "X")], values={"T": [0, 4, 8, 12]})
+    copied = [Computed("R", np.positive, ("R",))]
+    with pytest.raises(RangeError, match=r"values of T of the shape \(2,\)\n +expected +\(4,\)"):
+        check(gathered(4), tensors, copied, values={"T": [0, 4]})
+    with pytest.raises(LeafTypeError, match="values=3"):
+        check(gathered(4), tensors, copied, values=3)
     with pytest.raises(LeafTypeError, match="Computed of 'Z'"):
         check(gathered(4), tensors, [Computed("R", np.positive, ("R",))], values={"Z": [0]})
 

@@ -79,6 +79,10 @@ def check(
     tests/unittest/stub.
     """
     is_list = isinstance(results, (list, tuple))
+    if not isinstance(values, Mapping):
+        raise LeafTypeError(
+            f"values={values!r:.40}", "numbers by the name of their tensor", 'write values={"T": array}'
+        )
     if not (isinstance(layouts, Mapping) and isinstance(log, (str, Path, list, tuple)) and is_list):
         what = f"check of {type(log).__name__}, {type(layouts).__name__} and {type(results).__name__}"
         fix = 'write check(lines, {"A": ...}, [Product("C", "A", "B")])'
@@ -204,9 +208,17 @@ def check_computed(program: Program, results: Sequence[Computed], told: Mapping[
     for seed in range(2):
         rng = np.random.default_rng(seed)
         values = {n: np.floor(rng.uniform(1, MOST_VALUE, shape)) for n, shape in sizes.items()}
-        values |= {n: numbers_of(n, x) for n, x in told.items()}
+        values |= {n: _told(n, x, program) for n, x in told.items()}
         reports.append(check_numbers(program, values, {r.dst: _wanted(r, values, program) for r in results}, SAME))
     return next((r for r in reports if not r.holds), reports[0])
+
+
+def _told(name: str, given: Any, program: Program) -> Any:
+    """The numbers of a tensor, as they are given; RangeError for another number of them."""
+    numbers, valid = numbers_of(name, given), tuple(map(int, require_origin("a tensor", program.buffers[name].layout)))
+    if numbers.shape != valid:
+        raise RangeError(f"values of {name} of the shape {numbers.shape}", f"{valid}", "give the whole tensor")
+    return numbers
 
 
 def _is_read(name: str, results: Sequence[Computed]) -> bool:

@@ -82,7 +82,9 @@ class Transposition(VectorInstruction):
 
 def require_table(name: str, lists: list[Any]) -> tuple[int, ...]:
     """The addresses of two lists of 16 blocks each; LeafTypeError for others, RangeError for another number of them."""
-    if any(not isinstance(x, list) or any(isinstance(n, bool) or not isinstance(n, int) for n in x) for x in lists):
+    if len(lists) != 2 or any(
+        not isinstance(x, list) or any(isinstance(n, bool) or not isinstance(n, int) for n in x) for x in lists
+    ):
         raise LeafTypeError(f"{name} of {lists!r:.60}", "two lists of addresses", "log it with the stand-in")
     if [len(x) for x in lists] != [BLOCKS, BLOCKS]:
         what = f"{name} of {' and '.join(str(len(x)) for x in lists)} blocks"
