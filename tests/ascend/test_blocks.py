@@ -1,6 +1,7 @@
 """Blocks of matrix products: proved, executed against numpy for the examples of CATLASS, and equal to what
 its kernels issue."""
 
+import json
 import random
 from types import SimpleNamespace
 
@@ -9,7 +10,7 @@ import pytest
 from ascend_blocks import EXAMPLES, equal_to_numpy, example, problem_of
 from catlass_logs import ELEMENTS, LOGS, tensors_of
 
-from tla import MakeLayout, MakeTensor, ascend, dims
+from tla import GetTile, MakeLayout, MakeTensor, ascend, dims
 from tla.ascend import L0C, Ascend950, AtlasA2, Buffer, ColumnMajor, RowMajor, block, float32, half, int8, int32, nZ, zZ
 from tla.ascend.programs import Multiply, SetFlag
 from tla.ascend.programs.mmad import _require_aligned
@@ -287,16 +288,46 @@ def test_traffic_is_that_of_the_tiles(seed):
     assert m * n * k <= mmad.products <= sum(up(x, 16) for x in down) * n * k
 
 
-def test_a_mmad_has_a_bias_for_each_column_and_sizes_that_are_some():
-    def of(m=20, n=30, k=40, biases=None):
-        ends = (MakeLayout[half, zZ](m, k), "L0A"), (MakeLayout[half, nZ](k, n), "L0B"), (L0C(m, n).layout, "L0C")
-        a, b, c = (MakeTensor(None, layout, position=place) for layout, place in ends)
+def test_a_mmad_has_a_bias_for_each_column_and_no_sums_of_nothing():
+    """Of m, n or k of 0 Mmad does nothing, as CANN's page says: it writes no 0 and no bias then."""
+
+    def of(m=20, n=30, k=40, biases=None, init=True):
+        u, v, w = (max(x, 1) for x in (m, n, k))
+        ends = (MakeLayout[half, zZ](u, w), "L0A", m, k), (MakeLayout[half, nZ](w, v), "L0B", k, n)
+        ends += ((L0C(u, v).layout, "L0C", m, n),)
+        a, b, c = (GetTile(MakeTensor(None, layout, position=place), (0, 0), (x, y)) for layout, place, x, y in ends)
         bias = None if biases is None else MakeTensor(None, MakeLayout(biases), position="Bias")
-        return ascend.mmad(a, b, c, element=half, bias=bias)
+        return ascend.mmad(a, b, c, element=half, bias=bias, init=init)
 
     assert of(biases=30).parameters == of(biases=32).parameters
     with pytest.raises(RangeError, match="mmad of 30 columns with 29 biases"):
         of(biases=29)
     for name in "mnk":
-        with pytest.raises(RangeError, match=f"Mmad: {name} = 0\n +expected +1 to 4095"):
-            of(**{name: 0})
+        assert of(**{name: 0}, init=False).parameters[name] == 0
+    assert (of(m=0, biases=30).is_empty, of(n=0).is_empty, of().is_empty) == (True, True, False)
+    for more in ({}, {"biases": 30}, {"biases": 30, "init": False}):
+        with pytest.raises(RangeError, match=r"Mmad: k = 0 of sums that begin\n +expected +k of 1 or more"):
+            of(k=0, **more)
+
+
+@pytest.mark.parametrize("size", ["m", "n", "k"])
+def test_a_logged_mmad_of_no_products_leaves_what_is_there(size):
+    """It sets no accumulator to 0 where k is 0: what leaves then is what was there before."""
+
+    def line(call, *args):
+        return json.dumps({"call": call, "args": args})
+
+    def mmad_of(**fields):
+        at = [
+            {"type": kind, "position": place, "address": 0} for kind, place in zip(("float", "half", "half"), (7, 2, 4))
+        ]
+        return line(
+            "Mmad", *at, {"m": 16, "n": 16, "k": 16, "unitFlag": 0, "kDirectionAlign": 0, "cmatrixInitVal": 1, **fields}
+        )
+
+    log = LOGS["00_basic_matmul 37x41x77"]["lines"]
+    tensors = tensors_of(LOGS["00_basic_matmul 37x41x77"])
+    i = next(i for i, x in enumerate(log) if '"Fixpipe"' in x)
+    results = [ascend.Product("C", "A", "B")]
+    assert ascend.check([*log[:i], mmad_of(**{size: 0}), *log[i:]], tensors, results).holds
+    assert not ascend.check([*log[:i], mmad_of(), *log[i:]], tensors, results).holds

@@ -98,9 +98,10 @@ def test_products_of_floats_have_scales():
     np.testing.assert_array_equal(wide.execute(x, y, scale=scale), (x @ y * scale).astype(np.float16))
 
 
-def test_c_in_fractals():
+@pytest.mark.parametrize("arch", [AtlasA2, Ascend950])
+def test_c_in_fractals(arch):
     x, y, _, scale = given_to(np.random.default_rng(3), 40, 90, 70)
-    made = channels((40, 90, 70), c=(half, zN))
+    made = channels((40, 90, 70), arch, c=(half, zN))
     np.testing.assert_array_equal(made.execute(x, y, scale=scale), (x @ y * scale).astype(np.float16))
     assert made.check().holds
 
@@ -218,7 +219,6 @@ def test_the_text_names_the_buffer_that_fixpipe_reads(problem):
         ({"scale": 0.5}, "scale=0.5 with quant='PER_CHANNEL'"),
         ({"a": half, "b": half}, "Fixpipe of float to half with quant='PER_CHANNEL'"),
         ({"c": int32}, "Fixpipe of int32 to int32 with quant='PER_CHANNEL'"),
-        ({"arch": Ascend950, "c": (half, zN)}, "c of the tag zN on Ascend950"),
         ({"arch": Ascend950, "split": "SPLIT_M"}, "split='SPLIT_M' with C of half"),
         (
             {"swizzle": ascend.SingleCoreSplitkGemmIdentityBlockSwizzle[20, 0]},

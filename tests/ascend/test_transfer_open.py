@@ -30,7 +30,7 @@ from tla.ascend.transfers.steps import Loop, When, steps_at
 from night import amount
 from transfer_oracle import executed, offset_of
 
-BY_SOURCE = {("GM", "L1"), ("GM", "UB"), ("UB", "L1"), ("L1", "Bias"), ("L1", "FixBuf")}
+BY_SOURCE = {("GM", "L1"), ("GM", "UB"), ("UB", "UB"), ("UB", "L1"), ("L1", "Bias"), ("L1", "FixBuf")}
 
 
 def empty(layout, position):
@@ -74,6 +74,8 @@ WAYS = [
     ("GM", "UB", "RowMajor", "RowMajor", "AtlasA2"),
     ("UB", "GM", "RowMajor", "RowMajor", "Ascend950"),
     ("UB", "L1", "RowMajor", "zN", "Ascend950"),
+    ("UB", "UB", "RowMajor", "RowMajor", "AtlasA2"),
+    ("UB", "UB", "RowMajor", "zN", "Ascend950"),
     ("GM", "L1", "VectorLayout", "VectorLayout", "AtlasA2"),
     ("L1", "Bias", "VectorLayout", "VectorLayout", "AtlasA2"),
     ("GM", "UB", "VectorLayout", "VectorLayout", "Ascend950"),
@@ -152,7 +154,7 @@ def tensors(way, element, sizes):
         )
     if begin == "UB":
         return empty(MakeLayout[element, RowMajor](m, n, ld=64), begin), empty(
-            MakeLayout[element, zN](Int[64](), Int[64]()), end
+            MakeLayout[element, getattr(ascend, b)](Int[64](), Int[64]()), end
         )
     block = 32 if element is int8 else 16
     start = tuple(sizes.start(name, block) for name in "st")

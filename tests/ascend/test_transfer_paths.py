@@ -194,7 +194,7 @@ def _in_window(src, coord, conv):
     return offset_of(src, (0, block, h, w, channel)) if 0 <= h < height and 0 <= w < width else None
 
 
-BY_SOURCE = {("GM", "L1"), ("GM", "UB"), ("UB", "L1"), ("L1", "Bias"), ("L1", "FixBuf")}
+BY_SOURCE = {("GM", "L1"), ("GM", "UB"), ("UB", "UB"), ("UB", "L1"), ("L1", "Bias"), ("L1", "FixBuf")}
 
 
 def require_copied(src, dst, made, more):
@@ -281,6 +281,30 @@ def test_fixpipe_says_how_it_converts(arch, element, quant, accumulator, mode):
     assert "p.reluEn = true;" in i.text or "p.reluPre = true;" in i.text
 
 
+@pytest.mark.parametrize(
+    ("element", "accumulator"),
+    [(half, ascend.int32), (ascend.int8, ascend.int32), (ascend.int8, ascend.float), (ascend.float, ascend.float)],
+)
+@pytest.mark.parametrize("quant", ["PER_TENSOR", "PER_CHANNEL"])
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_scaled_goes_to_blocks_by_fixpipe(seed, quant, element, accumulator):
+    """The struct of DataCopy has no scale: Fixpipe's has one, counts the step of blocks in elements, and takes a tensor
+    of scales."""
+    rng = random.Random(seed)
+    m, n = (rng.randint(1, 120) for _ in range(2))
+    start = (rng.randint(0, 9), int(element.C0) * rng.randint(0, 2))
+    dst = GetTile(gm(tagged(element, "zN", m + 20, n + 100)), start, (m, n))
+    src = gm(L0C(m, n).layout, "L0C")
+    more = {"element": element, "accumulator": accumulator, "quant": quant}
+    (i,) = made = transfer(src, dst, "Ascend950", **more)
+    require_copied(src, dst, made, {})
+    assert "FixpipeParamsC310<AscendC::CO2Layout::NZ> p;" in i.text
+    assert ("p.deqScalar = deqScalar;" in i.text, ", scale, p);" in i.text) == (
+        quant == "PER_TENSOR",
+        quant == "PER_CHANNEL",
+    )
+
+
 def between_gm_and_ub(rng, kind):
     """A tile of a matrix in global memory, and one in UB."""
     element, (m, n) = rng.choice((half, ascend.int8, ascend.float)), (rng.randint(1, 60), rng.randint(1, 90))
@@ -311,6 +335,53 @@ def test_the_unified_buffer_takes_columns_and_blocks(kind, arch):
                 transfer(*ends_, arch, element=element)
         else:
             require_copied(*ends_, transfer(*ends_, arch, element=element), {})
+
+
+def inside_of_ub(rng):
+    """A tile of UB, and a place for it in UB: rows, columns, fractals, rows into fractals, vectors."""
+    element, (m, n) = rng.choice((half, ascend.int8, ascend.float, ascend.bf16)), (rng.randint(1, 60) for _ in range(2))
+    a, b = rng.choice(["RowMajor"] * 2 + ["ColumnMajor", "zN", "VectorLayout"]), None
+    c0 = int(element.C0)
+    if a == "VectorLayout":
+        start = c0 * rng.randint(0, 3)
+        return element, GetTile(gm(MakeLayout(start + n + 40), "UB"), (start,), (n,)), gm(MakeLayout(n), "UB")
+    b = rng.choice(["RowMajor", "zN"]) if a == "RowMajor" else a
+    start = (rng.randint(0, 9), c0 * rng.randint(0, 3))
+    start = start[::-1] if a == "ColumnMajor" else start
+    whole = tuple(s + x + 5 for s, x in zip(start, (m, n)))
+
+    def laid(tag, rows, columns):
+        line = {"RowMajor": columns, "ColumnMajor": rows}.get(tag)
+        ld = None if line is None else -(-line // c0) * c0 + c0 * rng.randint(0, 2)
+        return gm(tagged(element, tag, rows, columns, *([] if ld is None else [ld])), "UB")
+
+    return element, GetTile(laid(a, *whole), start, (m, n)), laid(b, m, n)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_tiles_move_inside_of_the_unified_buffer(seed):
+    rng = random.Random(seed)
+    element, src, dst = inside_of_ub(rng)
+    arch = rng.choice(["AtlasA2", "AtlasA3", "Ascend950"])
+    made = transfer(src, dst, arch, element=element)
+    require_copied(src, dst, made, {})
+    assert {i.name for i in made} == {"DataCopy"}
+
+
+def test_rows_of_the_unified_buffer_that_are_no_blocks_and_what_overlaps_are_refused():
+    import numpy as np
+
+    rows_, odd = (gm(tagged(half, "RowMajor", 4, 21, ld), "UB") for ld in (32, 21))
+    for ends_ in ((rows_, odd), (odd, rows_)):
+        with pytest.raises(RangeError, match="rows of UB that are 21 elements apart, 42 bytes") as error:
+            transfer(*ends_, element=half)
+        assert "ld=32" in error.value.reason.fix
+    buffer = np.zeros(4096, np.float16)
+    tile, far = (MakeTensor(buffer[at:], tagged(half, "RowMajor", 4, 32), position="UB") for at in (0, 128))
+    near = MakeTensor(buffer[16:], tagged(half, "RowMajor", 4, 32), position="UB")
+    assert [i.name for i in transfer(tile, far)] == ["DataCopy"]
+    with pytest.raises(Unproven, match="reads what it writes"):
+        transfer(tile, near)
 
 
 def test_what_is_padded_is_a_row():
@@ -344,6 +415,19 @@ def test_rows_of_several_matrices_go_to_l1_at_once(seed):
     assert len(made) <= (2 if fits else 9 + 1)
     if full > 1 and fits and max(steps) < 65536:
         assert made[0].parameters["ndNum"] == full
+
+
+@pytest.mark.parametrize("arch", ["AtlasA2", "Ascend950"])
+@pytest.mark.parametrize("step", [96, 1000, 70000])
+def test_queries_of_three_modes_are_rows_of_several_matrices(arch, step):
+    """(positions, heads, d), as TileCopyFAQTla takes it: the position is the first mode of a row."""
+    q, rows_ = (gm(Layout(*x)) for x in (((5, 4, 96), (step, 96, 1)), (((5, 4), 96), ((step, 96), 1))))
+    dst = gm(tagged(half, "zN", 20, 96), "L1")
+    assert [*transfer(q, dst, arch, element=half)] == [*transfer(rows_, dst, arch, element=half)]
+    tile, small = GetTile(q, (1, 2, 16), (3, 2, 40)), gm(tagged(half, "zN", 6, 40), "L1")
+    moved = executed(transfer(tile, small, arch, element=half))
+    for s, h, c in itertools.product(range(3), range(2), range(40)):
+        assert moved[offset_of(small, (s + 3 * h, c))] == (1 + s) * step + (2 + h) * 96 + 16 + c
 
 
 def test_rows_of_several_matrices_are_those_of_one_where_they_begin_inside():
@@ -595,7 +679,7 @@ L1 L0B CI1KHKWCOCI0 nZ                   | 4 8 16 32 LoadData2D | 4 8 16 32 Load
 L1 Bias VectorLayout VectorLayout        | 16 32 DataCopy  | 16 32 DataCopy
 L1 FixBuf VectorLayout VectorLayout      | 32 64 DataCopy  | 32 64 DataCopy
 L0C GM L0C RowMajor                      | 8 16 32 Fixpipe | 8 16 32 DataCopyCO12Dst
-L0C GM L0C zN                            | 8 16 32 Fixpipe | 16 32 DataCopyCO12Dst
+L0C GM L0C zN                            | 8 16 32 Fixpipe | 8 16 32 DataCopyCO12Dst
 L0C GM L0C NC1HWC0                       | 16 Fixpipe      | 16 FixpipeC310
 L0C UB L0C RowMajor                      |                 | 8 16 32 FixpipeC310
 UB L1 RowMajor zN                        |                 | 8 16 32 DataCopy

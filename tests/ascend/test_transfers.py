@@ -185,7 +185,6 @@ def test_refusals(src, dst, error, text):
         (("L0C", "L0A"), "AtlasA2", "L0C to GM or L1; L1 to L0A", "go over L1"),
         (("L0C", "L0A"), "Ascend950", "L0C to GM or UB; L1 to L0A", "go over GM and L1"),
         (("GM", "GM"), "AtlasA2", "GM to L1 or UB; L0C or UB to GM", "go over UB"),
-        (("UB", "UB"), "AtlasA2", "UB to GM; GM to UB", 'write vector("Copy", dst, src)'),
         (("L0A", "GM"), "AtlasA2", "L0C or UB to GM", "take one of these"),
         (("L0A", "L0C"), "AtlasA2", "positions that GM and L0C and L1 and UB reach", "take one of these"),
     ],
@@ -194,9 +193,6 @@ def test_positions_that_nothing_joins_are_refused_with_those_that_are_and_a_way(
     with pytest.raises(LeafTypeError) as error:
         transfer(*(MakeTensor(None, MakeLayout[half, zN](32, 32), position=place) for place in ends), arch)
     assert error.value.reason == (f"a transfer from {ends[0]} to {ends[1]} on {arch}", expected, fix)
-    if ends == ("UB", "UB"):
-        rows = MakeTensor(None, MakeLayout[half, ascend.RowMajor](4, 64), position="UB")
-        assert [i.name for i in ascend.vector("Copy", rows, rows, element=half)] == ["Copy"]
 
 
 def test_the_nearest_legal_start_and_size_are_told_and_are_legal():

@@ -8,12 +8,27 @@ import pytest
 from catlass_logs import LOGS
 
 from tla import Layout, MakeLayout
-from tla.ascend import Computed, Copied, PaddingRowMajor, Product, RowMajor, check, float32, half, int32, zN
-from tla.core.errors import LeafTypeError, RangeError, TlaError
+from tla.ascend import (
+    Computed,
+    Copied,
+    PaddingRowMajor,
+    Product,
+    RowMajor,
+    check,
+    float32,
+    half,
+    int8,
+    int32,
+    uint32,
+    zN,
+)
+from tla.ascend.programs.logs import read_log
+from tla.core.errors import LeafTypeError, RangeError, TlaError, Unproven
 
 from night import amount
 
 A, B, W = 1 << 40, 2 << 40, 3 << 40
+BARRIER = json.dumps({"call": "PipeBarrier", "pipe": "V"})
 #: A log, its tensors, and what it makes of them.
 KERNELS = {
     "PaddingMatrixNZ 21x70": (
@@ -108,6 +123,121 @@ def test_a_fault_in_a_log_of_a_vector_core_is_found(fault):
     name, call, place, change, kind = FAULTS[fault]
     report = check(changed(name, call, place, change), *KERNELS[name])
     assert kind in {f.kind for f in report.findings}, str(report)
+
+
+# ------------------------------------------------------------------------------------------------------- transposes
+
+#: Paddings by TransDataTo5HD: the element type, and the sizes.
+TRANSPOSED = {"VnchwND2NZ 1030x6": (half, 1030, 6), "VnchwND2NZ of words 1030x3": (float32, 1030, 3)}
+
+
+def transposed_tensors(name):
+    element, *sizes = TRANSPOSED[name]
+    return {
+        "A": (A, element, MakeLayout[element, RowMajor](*sizes)),
+        "B": (B, element, MakeLayout[element, zN](*sizes)),
+    }
+
+
+def with_barriers(lines):
+    """The lines with a barrier of V before each transpose."""
+    return [x for line in lines for x in ([BARRIER, line] if '"TransDataTo5HD"' in line else [line])]
+
+
+@pytest.mark.parametrize("name", TRANSPOSED)
+def test_paddings_by_transposes_are_right_but_for_a_barrier(name):
+    """VnchwND2NZ has no barrier between a transpose and the next one, which reads what the first has written."""
+    lines = LOGS[name]["lines"]
+    report = check(lines, transposed_tensors(name), [Copied("B", "A")])
+    assert [str(f) for f in report.findings] == ["pipe: TransDataTo5HD may not wait for TransDataTo5HD: both touch UB"]
+    assert check(with_barriers(lines), transposed_tensors(name), [Copied("B", "A")]).holds
+    assert check(with_barriers(lines), transposed_tensors(name), [Computed("B", np.positive, ("A",))]).holds
+
+
+def swapped(side):
+    """Two blocks of an operand in each other's place."""
+
+    def change(line):
+        blocks = line["args"][side]
+        blocks[2], blocks[5] = blocks[5], blocks[2]
+
+    return change
+
+
+TRANSPOSE_FAULTS = {
+    "two blocks of dst are exchanged": swapped(0),
+    "two blocks of src are exchanged": swapped(1),
+    "a repeat less": field(2, "repeatTimes", -1),
+    "results too far apart": field(2, "dstRepStride", 1),
+    "sources too far apart": field(2, "srcRepStride", 1),
+    "it is lost": None,
+}
+
+
+@pytest.mark.parametrize("name", TRANSPOSED)
+@pytest.mark.parametrize("fault", TRANSPOSE_FAULTS)
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_fault_in_a_transpose_is_found(name, fault, place):
+    lines = with_barriers(changed(name, "TransDataTo5HD", place, TRANSPOSE_FAULTS[fault]))
+    report = check(lines, transposed_tensors(name), [Copied("B", "A")])
+    assert {"value"} <= {f.kind for f in report.findings}, str(report)
+
+
+def by_manual(bits, table, p):
+    """{place in bytes of each element of dst: that in src} of a TransDataTo5HD: block by block, element by element, as
+    AscendC's page has it."""
+    size, found = bits // 8, {}
+    for repeat in range(p["repeatTimes"]):
+        turn = 1 if p["repeatTimes"] == 1 else repeat
+        to = [x + 32 * turn * p["dstRepStride"] for x in table[:16]]
+        begin = [x + 32 * turn * p["srcRepStride"] for x in table[16:]]
+        for i, block in enumerate(begin):
+            for j in range(16 if bits < 32 else 8):
+                at = block + j * size + 16 * p["srcHighHalf"]
+                place = to[j] + i * size + 16 * p["dstHighHalf"] if bits < 32 else to[2 * j + i // 8] + i % 8 * size
+                found[place] = at
+    return found
+
+
+@pytest.mark.parametrize("seed", range(amount(12, 300)))
+def test_a_transpose_moves_what_the_manual_says(seed):
+    rng = random.Random(seed)
+    kind, element = rng.choice([("signed char", int8), ("half", half), ("float", float32)])
+    p = {
+        "dstHighHalf": int(element is int8 and rng.random() < 0.5),
+        "srcHighHalf": int(element is int8 and rng.random() < 0.5),
+        "repeatTimes": rng.randint(1, 4),
+        "dstRepStride": rng.choice([0, 1, 16]) if rng.random() < 0.5 else 16,
+        "srcRepStride": rng.choice([0, 1, 2]),
+    }
+    to = [32 * x for x in rng.sample(range(16), 16)]
+    if p["repeatTimes"] > 1:
+        p["dstRepStride"] = 16
+    table = [8192 + x for x in to] + [32 * x for x in rng.sample(range(32), 16)]
+    line = {"call": "TransDataTo5HD", "types": [kind], "args": [table[:16], table[16:], {"struct": "P", **p}]}
+    (compute,) = read_log([json.dumps(line)], "AtlasA2", []).body
+    dst, src = (x.ravel() * element.bits // 8 for x in compute.instruction.by_repeats())
+    assert dict(zip(dst.tolist(), src.tolist())) == by_manual(element.bits, table, p)
+    assert len(set(dst.tolist())) == dst.size
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ([[0] * 15, [0] * 16, {}], "15 and 16 blocks"),
+        ([0, [0] * 16, {}], "two lists of addresses"),
+        ([{}, {}, {}], "two lists of addresses"),
+        ([[8] + [32] * 15, [64] * 16, {}], "a block at byte 8"),
+        ([[32] * 16, [64] * 16, {"dstHighHalf": 1}], "dstHighHalf = 1"),
+        ([[32] * 16, [64] * 16, {"repeatTimes": 256}], "repeatTimes = 256"),
+        ([[*range(512, 1024, 32)], [*range(0, 512, 32)], {"repeatTimes": 2, "srcRepStride": 16}], "an earlier one"),
+    ],
+)
+def test_what_is_no_transpose_is_refused(args, message):
+    fields = {"dstHighHalf": 0, "srcHighHalf": 0, "repeatTimes": 1, "dstRepStride": 0, "srcRepStride": 0, **args[2]}
+    line = json.dumps({"call": "TransDataTo5HD", "types": ["half"], "args": [*args[:2], fields]})
+    with pytest.raises(TlaError, match=message):
+        read_log([line], "AtlasA2", [])
 
 
 # -------------------------------------------------------------------------------------------------- calls at random
@@ -243,7 +373,6 @@ def report_of(body, function, sizes, out, kind="float"):
 
 
 REDUCE = {"Sum": np.sum, "Max": np.max, "Min": np.min}
-BARRIER = json.dumps({"call": "PipeBarrier", "pipe": "V"})
 
 
 @pytest.mark.parametrize("seed", range(amount(9, 200)))
@@ -326,6 +455,98 @@ def test_a_selection_in_a_log_takes_what_was_compared(mode, count):
     assert not check([*lines[1:]], tensors, wanted).holds  # no X: bits of nothing
 
 
+def test_what_moves_inside_of_the_unified_buffer_is_in_the_vector_pipe():
+    """As `transfer` plans it: 3 blocks of every 5, side by side."""
+    params = {"struct": "DataCopyParams", "blockCount": 4, "blockLen": 3, "srcStride": 2, "dstStride": 0}
+    moved = call("DataCopy", ub("float", 8192), ub("float", 0), params)
+    doubled = call("Muls", ub("float", 8192), ub("float", 8192), 2, 96)
+    one, two = lambda x: x.reshape(4, 40)[:, :24].ravel(), lambda x: 2 * x.reshape(4, 40)[:, :24].ravel()
+    assert report_of([moved], one, [160], 96).holds
+    assert report_of([moved, BARRIER, doubled], two, [160], 96).holds
+    assert {f.kind for f in report_of([moved, doubled], two, [160], 96).findings} == {"pipe"}
+    assert {f.kind for f in report_of([moved], two, [160], 96).findings} == {"value"}
+
+
+# ---------------------------------------------------------------------------------------------------------- tables
+
+
+def gathered(count, base=0, kind="float", at=(16384, 0, 8192), waits=True):
+    """A log: elements and a table come into UB, a Gather moves some of them, and they leave."""
+    width = {"float": 4, "half": 2}[kind]
+    struct = {"struct": "AscendC::DataCopyExtParams", "blockCount": 1, "srcStride": 0, "dstStride": 0}
+    pad = {"struct": "AscendC::DataCopyPadExtParams", "isPad": 0}
+    gm = [{"type": t, "position": -1, "address": (i + 1) << 40} for i, t in enumerate((kind, "unsigned int", kind))]
+    return [
+        call("DataCopyPad", ub(kind, at[1]), gm[0], {**struct, "blockLen": 512 * width}, pad),
+        call("DataCopyPad", ub("unsigned int", at[2]), gm[1], {**struct, "blockLen": 4 * count}, pad),
+        *(flag("MTE2_V") if waits else []),
+        call("Gather", ub(kind, at[0]), ub(kind, at[1]), ub("unsigned int", at[2]), base, count),
+        *flag("V_MTE3"),
+        call("DataCopyPad", gm[2], ub(kind, at[0]), {**struct, "blockLen": width * count}),
+    ]
+
+
+def gather_report(lines, table, kind="float", shift=0, **more):
+    element, width = {"half": (half, 2), "float": (float32, 4)}[kind]
+    tensors = {"X": (1 << 40, element, MakeLayout(512)), "T": (2 << 40, uint32, MakeLayout(len(table)))}
+    tensors["R"] = 3 << 40, element, MakeLayout(len(table))
+    wanted = Computed("R", lambda x, t: np.take(x, t.astype(int) // width + shift, mode="clip"), ("X", "T"))
+    return check(lines, tensors, [wanted], values={"T": np.array(table)}, **more)
+
+
+@pytest.mark.parametrize("seed", range(amount(6, 100)))
+def test_a_gather_in_a_log_takes_what_its_table_says(seed):
+    rng = random.Random(seed)
+    kind, count, base = rng.choice(["half", "float"]), rng.randint(1, 300), rng.randint(0, 8)
+    width = {"half": 2, "float": 4}[kind]
+    table = [width * rng.randint(0, 480) for _ in range(count)]
+    lines = gathered(count, base * width, kind)
+    assert gather_report(lines, table, kind, shift=base).holds
+    assert {f.kind for f in gather_report(lines, table, kind, shift=base + 1).findings} == {"value"}
+    early = gathered(count, base * width, kind, waits=False)
+    assert "order" in {f.kind for f in gather_report(early, table, kind, shift=base).findings}
+
+
+def test_a_table_of_no_offsets_is_found():
+    lines = gathered(4)
+    assert gather_report(lines, [0, 8, 4, 4]).holds
+    (odd, *_rest) = gather_report(lines, [0, 6, 4, 4]).findings
+    assert (odd.kind, odd.what) == ("value", "Gather by a table with 6")
+    (far, *_rest) = gather_report(lines, [0, 4, 8, 1 << 20]).findings
+    assert far.kind == "outside"
+    (none, *_rest) = gather_report([lines[0], *lines[2:]], [0, 4, 8, 12]).findings
+    assert none.what == "Gather by a table with what nothing was written to"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"at": (16384, 0, 8196)}, "srcOffset at element 2049, byte 8196"),
+        ({"base": 2}, "srcBaseAddr = 2"),
+        ({"count": 1 << 19}, "Gather of 524288 elements"),
+    ],
+)
+def test_what_is_no_gather_is_refused(change, message):
+    with pytest.raises(RangeError, match=message):
+        gather_report(gathered(**{"count": 4, **change}), [0, 4, 8, 12])
+
+
+def test_a_gather_and_its_numbers_are_of_computed_results():
+    tensors = {"X": (1 << 40, float32, MakeLayout(512)), "T": (2 << 40, uint32, MakeLayout(4))}
+    tensors["R"] = 3 << 40, float32, MakeLayout(4)
+    with pytest.raises(Unproven, match="a Gather by a table that is not known"):
+        check(gathered(4), tensors, [Copied("R", "X")])
+    with pytest.raises(LeafTypeError, match="values= beside Computed"):
+        check(gathered(4), tensors, [Copied("R", "X")], values={"T": [0, 4, 8, 12]})
+    copied = [Computed("R", np.positive, ("R",))]
+    with pytest.raises(RangeError, match=r"values of T of the shape \(2,\)\n +expected +\(4,\)"):
+        check(gathered(4), tensors, copied, values={"T": [0, 4]})
+    with pytest.raises(LeafTypeError, match="values=3"):
+        check(gathered(4), tensors, copied, values=3)
+    with pytest.raises(LeafTypeError, match="Computed of 'Z'"):
+        check(gathered(4), tensors, [Computed("R", np.positive, ("R",))], values={"Z": [0]})
+
+
 # ---------------------------------------------------------------------------------------------------- text from outside
 
 
@@ -355,7 +576,8 @@ def test_a_selection_in_a_log_takes_what_was_compared(mode, count):
         (call("Compare", *[ub("half", 0)] * 3, 0, 100), "Compare of 100 elements"),
         (call("Compare", *[ub("half", 0)] * 3, 0, -128), "Compare of -128 elements"),
         (call("Select", *[ub("half", 0)] * 4, 1, 128), "Select with the mode 1"),
-        (call("Gather", *[ub("half", 0)] * 3, 0, 128), "the call Gather"),
+        (call("Gather", *[ub("half", 0)] * 3, 0, 128), "a table of uint32"),
+        (call("GatherMask", *[ub("half", 0)] * 3, 0, 128), "the call GatherMask"),
         (call("SetVectorMask", 5), "the line"),
         (call("SetVectorMask", "x", 5), "the line"),
     ],

@@ -297,8 +297,43 @@ int main(int argc, char** argv)
 """
 
 
-#: What vector cores do before and after a product: rows copied into fractals (example 06), into rows farther apart,
-#: into blocks of 16 by 32; slices of k added (example 09); rows of 24 by 64 scaled each by its own number, as the per-token dequantisation of
+#: The product of example 38, whose columns have a scale each, as its BlockMmad computes it: its kernel's constructor is
+#: none of C++20. On a host CATLASS takes int4b_t for 8 bits: here it has 4, as on a device. Its arguments are m, n and k.
+CHANNELS = """
+#include "kernel_operator.h"
+#include "catlass/catlass.hpp"
+#include "catlass/numeric_size.hpp"
+namespace Catlass { template <> struct SizeOfBits<AscendC::int4b_t> { static constexpr size_t value = 4; }; }
+#include "catlass/arch/arch.hpp"
+#include "catlass/gemm/gemm_type.hpp"
+#include "catlass/gemm/dispatch_policy.hpp"
+#include "catlass/layout/layout.hpp"
+#include "catlass/gemm/block/block_mmad.hpp"
+using namespace Catlass;
+int main(int argc, char** argv)
+{
+    uint32_t m = atoi(argv[1]), n = atoi(argv[2]), k = atoi(argv[3]);
+    tla_log::block_index() = 0; tla_log::block_count() = 1;
+    using ArchTag = Arch::AtlasA2; using E = AscendC::int4b_t; using LA = layout::RowMajor; using LB = layout::nZ;
+    using Policy = Gemm::MmadAtlasA2W4A4MatmulPerTokenPerChannelDequant<1, 2, 2, 2, 1, false, false>;
+    using A = Gemm::GemmType<E, LA>; using B = Gemm::GemmType<E, LB>; using C = Gemm::GemmType<half, layout::RowMajor>;
+    using Tile = Gemm::Tile::QuantTileCopy<ArchTag, A, B, C, void, Gemm::Tile::ScaleGranularity::PER_CHANNEL>;
+    using BlockMmad = Gemm::Block::BlockMmad<Policy, GemmShape<128, 256, 1024>, GemmShape<128, 256, 256>, A, B, C, void, Tile>;
+    Arch::Resource<ArchTag> resource; BlockMmad blockMmad(resource);
+    AscendC::GlobalTensor<E> a, b; AscendC::GlobalTensor<half> c; AscendC::GlobalTensor<uint64_t> scale;
+    a.SetGlobalBuffer(reinterpret_cast<E*>(1ull << 40)); b.SetGlobalBuffer(reinterpret_cast<E*>(2ull << 40));
+    c.SetGlobalBuffer(reinterpret_cast<half*>(3ull << 40)); scale.SetGlobalBuffer(reinterpret_cast<uint64_t*>(4ull << 40));
+    LA la(m, k); auto lb = LB::MakeLayout<E>(k, n); layout::RowMajor lc(m, n); layout::VectorLayout ls(n);
+    for (uint32_t i = 0; i < m; i += 128)
+        for (uint32_t j = 0; j < n; j += 256)
+            blockMmad(scale[j], ls, a[la.GetOffset(MakeCoord(i, 0u))], la, b[lb.GetOffset(MakeCoord(0u, j))], lb,
+                      c[lc.GetOffset(MakeCoord(i, j))], lc, GemmCoord{std::min(128u, m - i), std::min(256u, n - j), k}, Callback{}, Callback{});
+    blockMmad.SynchronizeBlock();
+}
+"""
+
+#: What vector cores do before and after a product: rows copied into fractals (example 06), or transposed into these, into
+#: rows farther apart, into blocks of 16 by 32; slices of k added (example 09); rows of 24 by 64 scaled each by its own number, as the per-token dequantisation of
 #: example 10 does, and their sums. Their arguments are rows and columns, or elements and slices.
 VECTOR = """
 #define half half_of_stubs
@@ -342,6 +377,14 @@ int main(int argc, char** argv)
     if (argv[1] == std::string("PaddingMatrixNZ")) {
         using Padding = Gemm::Kernel::PaddingMatrixNZ<ArchTag, half, Row, layout::zN, 1024>;
         Row in(rows, columns); Padding padding(resource); padding(b, a, Padding::GetWorkspaceLayout(in), in);
+    } else if (argv[1] == std::string("VnchwND2NZ")) {  // more than 1024 rows, without gaps
+        using Padding = Gemm::Kernel::PaddingMatrixNZ<ArchTag, half, Row, layout::zN, 24 * 1024>;
+        Row in(rows, columns); Padding padding(resource); padding(b, a, Padding::GetWorkspaceLayout(in), in);
+    } else if (argv[1] == std::string("VnchwND2NZ of words")) {
+        using Padding = Gemm::Kernel::PaddingMatrixNZ<ArchTag, float, Row, layout::zN, 12 * 1024>;
+        AscendC::GlobalTensor<float> x, z; x.SetGlobalBuffer(reinterpret_cast<float*>(1ull << 40));
+        z.SetGlobalBuffer(reinterpret_cast<float*>(2ull << 40));
+        Row in(rows, columns); Padding padding(resource); padding(z, x, Padding::GetWorkspaceLayout(in), in);
     } else if (argv[1] == std::string("PaddingMatrixND")) {
         using Padding = Gemm::Kernel::PaddingMatrixND<ArchTag, half, Row, 1024>;
         Row in(rows, columns); Padding padding(resource); padding(b, a, Padding::GetWorkspaceLayout(in, 256), in);

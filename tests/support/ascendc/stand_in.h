@@ -82,7 +82,7 @@ template <typename T, typename = void> struct Describe {
     X(unitFlag) X(isChannelSplit) X(dualDstCtl) X(subBlockId) X(reluPre) X(channelSplit) X(nz2ndEn) X(m) X(n) X(k) X(isBias)      \
     X(fmOffset) X(enSsparse) X(kDirectionAlign) X(cmatrixSource) X(cmatrixInitVal) X(disableGemv) X(isSetFMatrix) X(isSetPadding) X(extConfig) X(filterConfig) \
     X(blockNum) X(initValue) X(format) X(isToUB) X(repeatStride) X(repeatTime) X(repeatMode) X(preReluMode)                       \
-    X(dstRepeatSize) X(srcRepeatSize) X(dstBlkStride) X(srcBlkStride) X(src0BlkStride) X(src1BlkStride) X(dstRepStride) X(srcRepStride) X(src0RepStride) X(src1RepStride)
+    X(dstHighHalf) X(srcHighHalf) X(dstRepeatSize) X(srcRepeatSize) X(dstBlkStride) X(srcBlkStride) X(src0BlkStride) X(src1BlkStride) X(dstRepStride) X(srcRepStride) X(src0RepStride) X(src1RepStride)
 TLA_LOG_FIELDS(TLA_LOG_FIELD)
 template <typename T> struct Describe<T, std::enable_if_t<std::is_class_v<T>>> {
     static std::string of(const T& x)
@@ -236,12 +236,21 @@ inline void SetMMLayoutTransform(bool) {}
 inline void SetLoadDataPaddingValue(uint64_t) {}
 template <typename T> inline void SetAtomicAdd() { if (tla_log::enabled()) std::printf("{\"call\": \"SetAtomicAdd\", \"types\": [\"%s\"]}\n", tla_log::type_name<T>().c_str()); }
 inline void SetAtomicNone() { if (tla_log::enabled()) std::printf("{\"call\": \"SetAtomicNone\"}\n"); }
-// Of a transpose of vectors the name is logged alone: `check` refuses it.
 using TEventID = int32_t;
 struct Anything { template <typename... A> Anything(A&&...) {} };
 struct CopyRepeatParams { uint16_t dstStride = 1, srcStride = 1, dstRepeatSize = 8, srcRepeatSize = 8; };
-struct TransDataTo5HDParams : Anything { using Anything::Anything; bool dstHighHalf, srcHighHalf; uint8_t repeatTimes; uint16_t dstRepStride, srcRepStride; };
-template <typename T, typename... A> inline void TransDataTo5HD(A&&...) { ASCENDC_LOG_CALL(TransDataTo5HD, {}); }
+struct TransDataTo5HDParams {
+    bool dstHighHalf = false, srcHighHalf = false; uint8_t repeatTimes = 1; uint16_t dstRepStride = 0, srcRepStride = 0;
+    TransDataTo5HDParams() = default;
+    TransDataTo5HDParams(bool dst, bool src, uint8_t n, uint16_t to, uint16_t from) : dstHighHalf(dst), srcHighHalf(src), repeatTimes(n), dstRepStride(to), srcRepStride(from) {}
+};
+inline Arg addresses(const uint64_t (&list)[16])
+{
+    Arg a; for (auto n : list) a.text += (a.text.empty() ? "[" : ", ") + std::to_string(n);
+    a.text += "]"; return a;
+}
+template <typename T> inline void TransDataTo5HD(uint64_t (&dst)[16], uint64_t (&src)[16], const TransDataTo5HDParams& params)
+{ ASCENDC_LOG_CALL_T(TransDataTo5HD, std::vector<Arg>{Arg::MakeArg<T>()}, (std::vector<Arg>{addresses(dst), addresses(src), params})); }
 template <typename T> inline T CeilDivision(T a, T b) { return (a + b - 1) / b; }
 namespace Mutex {
 template <pipe_t p> inline void Lock(int32_t id) { (void)id; }
@@ -270,6 +279,8 @@ struct TPipe {
 };
 inline TPipe& the_pipe() { static TPipe p; return p; }
 template <typename T> struct SizeOfBits { static constexpr uint32_t value = sizeof(T) * 8; };
+struct int4b_t;
+template <> struct SizeOfBits<int4b_t> { static constexpr uint32_t value = 4; };
 template <typename T> LocalTensor<T> LocalTensor<T>::operator[](uint32_t offset) const
 { LocalTensor r = *this; r.address_.address += uint64_t(offset) * SizeOfBits<T>::value / 8; return r; }
 template <typename T> GlobalTensor<T> GlobalTensor<T>::operator[](uint64_t offset) const
@@ -330,6 +341,9 @@ inline void Select(const LocalTensor<T>& dst, const LocalTensor<U>& bits, const 
 template <typename T, typename U, typename P>
 inline void Select(const LocalTensor<T>& dst, const LocalTensor<U>& bits, const LocalTensor<T>& src0, const LocalTensor<T>& src1, SELMODE mode, uint64_t mask, uint8_t repeats, const P& params)
 { TLA_LOG_ARGS(Select, dst, bits, src0, src1, mode, mask, repeats, params); }
+template <typename T>
+inline void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint32_t>& table, uint32_t base, uint32_t count)
+{ TLA_LOG_ARGS(Gather, dst, src, table, base, count); }
 template <typename T> inline void SetVectorMask(uint64_t high, uint64_t low) { TLA_LOG_ARGS(SetVectorMask, high, low); }
 template <typename T, typename U, typename S, typename P>
 inline void MmadWithSparse(const LocalTensor<T>& dst, const LocalTensor<U>& a, const LocalTensor<S>& b, const P& params)

@@ -22,7 +22,7 @@ from ...core.values import held
 from ...tensors.tensor import Tensor
 from ...tensors.views import GetTile
 from ..element import dtype_of
-from ..tags import VectorLayout, zN
+from ..tags import VectorLayout
 from ..transfers.side import tensor_at
 from .statements import Buffer, Part, PipeBarrier, SetFlag, WaitFlag, in_gm
 from .values import numbers_of
@@ -33,15 +33,9 @@ FILLED, READ = ("MTE2_FIX", 0), ("FIX_MTE2", 0)
 
 def require_channels(plan: Any) -> None:
     """LeafTypeError for a block whose Fixpipe takes no scale of each column."""
-    if not plan.channels:
-        return
-    wide = "AtlasA" not in plan.arch.name
-    for wrong, what, expected in (
-        (plan.adds, "slices of k that are added", "blocks of whole sums"),
-        (wide and plan.c.tag is zN, f"c of the tag zN on {plan.arch}", "C of RowMajor"),
-    ):
-        if wrong:
-            raise LeafTypeError(f"quant='PER_CHANNEL' with {what}", expected, "multiply C afterwards")
+    if plan.channels and plan.adds:
+        what = "quant='PER_CHANNEL' with slices of k that are added"
+        raise LeafTypeError(what, "blocks of whole sums", "multiply C afterwards")
 
 
 def scale_in_gm(n: Any) -> Buffer:

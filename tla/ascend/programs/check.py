@@ -6,7 +6,7 @@ Source: ours.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +18,14 @@ from ..architecture import AtlasA2
 from ..element import as_element
 from ..transfers.side import offsets_in
 from .logs import read_log
+from .machine import Machine
 from .memory import Ledger, Memories, Reach, Touched, reach_of
 from .origins import POISON, ZERO, Origins, Term, joined
 from .queues import Queues
 from .results import Computed, Copied, Finding, Product, Report
 from .statements import Buffer, Compute, Fill, Move, Multiply, Program
 from .trace import Event, events
-from .values import Values
+from .values import Values, numbers_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -47,6 +48,7 @@ def check(
     layouts: Mapping[str, Any],
     results: Sequence[Product | Copied | Computed],
     arch: str | Architecture = AtlasA2,
+    values: Mapping[str, Any] = {},
 ) -> Report:
     """Check the instructions of a foreign kernel, one core's, by the log that a stand-in for AscendC has written.
 
@@ -56,6 +58,7 @@ def check(
               vector core makes, compared at two points of random integers with nothing rounded; all other tensors stay
               as they are
     arch      AtlasA2, AtlasA3, Ascend950, or a name
+    values    the numbers of tensors, by name, that say where others lie, as the table of a Gather: beside Computed
     Returns   Report: which element is wrong and what is there instead, which bytes outside are touched, which accesses
               are in no order
 
@@ -76,6 +79,10 @@ def check(
     tests/unittest/stub.
     """
     is_list = isinstance(results, (list, tuple))
+    if not isinstance(values, Mapping):
+        raise LeafTypeError(
+            f"values={values!r:.40}", "numbers by the name of their tensor", 'write values={"T": array}'
+        )
     if not (isinstance(layouts, Mapping) and isinstance(log, (str, Path, list, tuple)) and is_list):
         what = f"check of {type(log).__name__}, {type(layouts).__name__} and {type(results).__name__}"
         fix = 'write check(lines, {"A": ...}, [Product("C", "A", "B")])'
@@ -96,7 +103,12 @@ def check(
     if plain and computed:
         what = f"{type(plain[0]).__name__} beside Computed"
         raise LeafTypeError(what, "Computed of all results", "write Computed('B', np.positive, ('A',)) for a copy")
-    return check_computed(program, computed) if computed else check_program(program, plain)
+    if computed:
+        return check_computed(program, computed, values)
+    if values:
+        what = f"the numbers of {next(iter(values))!r:.20} beside {type(plain[0]).__name__ if plain else 'no result'}"
+        raise LeafTypeError(what, "values= beside Computed", "leave out values=")
+    return check_program(program, plain)
 
 
 def _buffer(name: str, given: Any) -> Buffer:
@@ -141,7 +153,7 @@ def check_program(program: Program, results: Sequence[Product | Copied], values:
     for r in results:
         if isinstance(r, Product) and r.adds:
             origins.empty(r.c)
-    found, notes, count = _in_order(program, memories, values, origins.run)
+    found, notes, count = _in_order(program, memories, values, origins)
     elements = sum(_compare(r, origins, program, found) for r in results)
     for name, buffer in program.buffers.items():
         if buffer.position == "GM":
@@ -160,7 +172,7 @@ def check_numbers(program: Program, tensors: Mapping[str, Any], wanted: Mapping[
 
     numbers = Values(program, tensors, exact=True)
     before = {name: numbers.held[name].copy() for name in numbers.memories.ends}
-    found, notes, count = _in_order(program, numbers.memories, {}, numbers.run)
+    found, notes, count = _in_order(program, numbers.memories, {}, numbers)
     for name, values in wanted.items():
         have = numbers.get(name)
         if (wrong := ~np.isclose(have, values, rtol=close, atol=0, equal_nan=True)).any():
@@ -180,21 +192,33 @@ def check_numbers(program: Program, tensors: Mapping[str, Any], wanted: Mapping[
     return Report(tuple(found.all), tuple(notes.all), counts)
 
 
-def check_computed(program: Program, results: Sequence[Computed]) -> Report:
-    """Check a program whose results are functions, at two points of random integers: what the check of numbers says."""
+def check_computed(program: Program, results: Sequence[Computed], told: Mapping[str, Any] = {}) -> Report:
+    """Check a program whose results are functions, at two points of random integers: what the check of numbers says.
+
+    told   the numbers of tensors that are not random
+    """
     import numpy as np
 
     names = {r.dst for r in results}
     tensors = {n: b for n, b in program.buffers.items() if b.position == "GM"}
     given = {n: b for n, b in tensors.items() if n not in names or _is_read(n, results)}
-    _require_tensors(program, [x for r in results for x in (r.dst, *r.sources)])
+    _require_tensors(program, [*(x for r in results for x in (r.dst, *r.sources)), *told])
     sizes = {n: tuple(map(int, require_origin("a tensor", b.layout))) for n, b in given.items()}
     reports = []
     for seed in range(2):
         rng = np.random.default_rng(seed)
         values = {n: np.floor(rng.uniform(1, MOST_VALUE, shape)) for n, shape in sizes.items()}
+        values |= {n: _told(n, x, program) for n, x in told.items()}
         reports.append(check_numbers(program, values, {r.dst: _wanted(r, values, program) for r in results}, SAME))
     return next((r for r in reports if not r.holds), reports[0])
+
+
+def _told(name: str, given: Any, program: Program) -> Any:
+    """The numbers of a tensor, as they are given; RangeError for another number of them."""
+    numbers, valid = numbers_of(name, given), tuple(map(int, require_origin("a tensor", program.buffers[name].layout)))
+    if numbers.shape != valid:
+        raise RangeError(f"values of {name} of the shape {numbers.shape}", f"{valid}", "give the whole tensor")
+    return numbers
 
 
 def _is_read(name: str, results: Sequence[Computed]) -> bool:
@@ -214,19 +238,24 @@ def _wanted(r: Computed, values: Mapping[str, Any], program: Program) -> Any:
 
 
 def _in_order(
-    program: Program, memories: Memories, values: Mapping[str, int], run: Callable[[Event], None]
+    program: Program, memories: Memories, values: Mapping[str, int], machine: Machine
 ) -> tuple[_Findings, _Findings, int]:
     """Run events in an order that their flags allow: findings and notes of flags, order and places, and how many."""
     ledger, found, notes, count = Ledger(memories), _Findings(), _Findings(), 0
     queues = Queues(events(program, values), lambda event: _units(event, memories))
     for begun in queues:
         count += 1
-        reach = _reach(begun.event, memories, found)
+        try:
+            event = machine.resolved(begun.event)
+        except RangeError as error:
+            found.add(Finding("value", error.reason.what, begun.event))
+            continue
+        reach = _reach(event, memories, found)
         if reach is None:
             continue
         for touched in ledger.touch(begun, reach):
-            _note(touched, begun.event, found, notes)
-        run(begun.event)
+            _note(touched, event, found, notes)
+        machine.run(event)
     for where, troubles in ((found, queues.troubles), (notes, queues.early)):
         for trouble in troubles:
             where.add(Finding("flag", trouble.what, trouble.event))
@@ -270,6 +299,8 @@ def _units(event: Event, memories: Memories) -> Any:
     import numpy as np
 
     reach, s = reach_of(event, memories), event.statement
+    if not reach.writes:
+        return []
     read = [p.cells.ravel() for p in reach.reads if p.memory == "L0C"]
     cells = reach.writes[0].cells if isinstance(s, Multiply) else np.concatenate(read)
     return np.unique(cells * memories.bits // FRACTAL_OF_L0C).tolist()

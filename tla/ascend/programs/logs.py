@@ -23,9 +23,21 @@ from ..architecture import Architecture, as_architecture
 from ..element import CPP_NAMES
 from ..transfers.instruction import TransferInstruction
 from .mmad import MmadInstruction
-from .statements import FILLED, Buffer, Fill, Move, Multiply, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag
+from .statements import (
+    FILLED,
+    SCALE_BITS,
+    Buffer,
+    Fill,
+    Move,
+    Multiply,
+    PipeBarrier,
+    Program,
+    SetAtomic,
+    SetFlag,
+    WaitFlag,
+)
 from .trace import PIPES, VECTOR_PIPES, ends_of
-from .vector_logs import ALL_BITS, CALLS, Operand, computation
+from .vector_logs import ALL_BITS, CALLS, GATHERS, TRANSPOSES, Operand, computation, gather, transposition
 
 #: AscendC's TPosition by number: the memory that a local tensor lies in.
 _POSITIONS = {1: "L1", 2: "L0A", 3: "L1", 4: "L0B", 5: "L1", 6: "Bias", 7: "L0C", 13: "L1", 14: "FixBuf"}
@@ -63,7 +75,6 @@ _SILENT = frozenset(
         "GetTaskRatio",
         "GetDataBlockSizeInBytes",
         "SetFixpipePreQuantFlag",
-        "SetFixPipeConfig",
         "SetFixPipeClipRelu",
         "SetHF32Mode",
         "SetMMLayoutTransform",
@@ -72,6 +83,8 @@ _SILENT = frozenset(
 )
 
 
+#: AscendC's QuantMode_t with a scale of each column, by number: VDEQF16 and every second one behind it.
+_OF_COLUMNS = range(4, 17, 2)
 #: The filterConfig of LoadData3DParamsV2Pro for strides, sizes and dilations of 1.
 _ONE_PLACE = 0x10101010101
 
@@ -91,6 +104,7 @@ class _State:
         self.wide = arch.name == "Ascend950"
         self.matrix: Mapping[str, int] = MappingProxyType({})
         self.nd: tuple[int, int, int] = (1, 0, 0)
+        self.columns: _Tensor | None = None
         self.mask = ALL_BITS
 
 
@@ -160,6 +174,8 @@ def _statements(record: dict[str, Any], state: _State, buffers: Mapping[str, Buf
         state.matrix = {"l1H": int(args[0]), "l1W": int(args[1])}
     elif name == "SetFixpipeNz2ndFlag":
         state.nd = (int(args[0]), int(args[1]), int(args[2]))
+    elif name == "SetFixPipeConfig":  # alone, or behind the scales of a ReLU
+        state.columns = _tensor(args[len(args) - 2])
     elif name in ("Mmad", "MmadWithSparse"):
         yield _multiply(args, buffers, sparse=name == "MmadWithSparse")
     elif name == "InitConstValue":
@@ -167,6 +183,10 @@ def _statements(record: dict[str, Any], state: _State, buffers: Mapping[str, Buf
     elif name in ("SetVectorMask", "ResetMask"):
         high, low = args or (-1, -1)
         state.mask = (int(high) << 64 | int(low) & ALL_BITS >> 64) & ALL_BITS
+    elif name == TRANSPOSES:
+        yield transposition(args, _element(record["types"][0]))
+    elif name == GATHERS:
+        yield gather(args, lambda x: _operand(x, buffers))
     elif name in CALLS:
         yield computation(name, args, lambda x: _operand(x, buffers), state.mask)
     elif name in _MOVES:
@@ -181,15 +201,20 @@ def _tensor(argument: Any) -> _Tensor:
     if not isinstance(argument, dict) or "address" not in argument:
         expected = "a tensor: its type, position and address"
         raise LeafTypeError(f"the argument {argument!r:.60}", expected, "log it with the stand-in")
-    element = _ELEMENTS.get(str(argument["type"]).rpartition("::")[2])
-    if element is None:
-        what = f"the type {argument['type']!r:.40}"
-        raise LeafTypeError(what, f"one of {', '.join(_ELEMENTS)}", "log a kernel of these types")
+    element = _element(argument["type"])
     position = int(argument["position"])
     if position not in _POSITIONS and position != -1:
         expected = f"-1 for global memory, or one of {[*_POSITIONS]}"
         raise LeafTypeError(f"the position {position}", expected, "log AscendC's TPosition")
     return _Tensor(_POSITIONS.get(position, "GM"), int(argument["address"]), element)
+
+
+def _element(name: Any) -> Element:
+    """An element type by C++'s name of it."""
+    element: Element | None = _ELEMENTS.get(str(name).rpartition("::")[2])
+    if element is None:
+        raise LeafTypeError(f"the type {name!r:.40}", f"one of {', '.join(_ELEMENTS)}", "log a kernel of these types")
+    return element
 
 
 def _operand(argument: Any, buffers: Mapping[str, Buffer]) -> Operand:
@@ -238,7 +263,7 @@ def _move(record: dict[str, Any], state: _State, buffers: Mapping[str, Buffer]) 
     dst, src, *rest = record["args"]
     index = rest.pop(0) if record["call"] == "LoadDataWithSparse" and rest else None
     to, begin = _tensor(dst), _tensor(src)
-    fields = next((x for x in rest if isinstance(x, dict)), None)
+    fields = next((x for x in rest if isinstance(x, dict) and "address" not in x), None)
     kind = str(fields["struct"]).partition("<")[0].rpartition("::")[2] if fields else "count"
     if kind not in _READ:
         fix = "log a kernel that moves with these"
@@ -247,17 +272,33 @@ def _move(record: dict[str, Any], state: _State, buffers: Mapping[str, Buffer]) 
     name, parameters, form = _READ[kind](fields, state, record, (to, begin))
     element = begin.element if to.place == "Bias" else to.element
     read, written = (32 if t.place in ("L0C", "Bias") else element.bits for t in (begin, to))
-    (d, at), (s, start), beside = _place(to, buffers, written), _place(begin, buffers, read), ""
+    (d, at), (s, start), beside, first = _place(to, buffers, written), _place(begin, buffers, read), "", 0
     if index is not None:
-        beside, first = _place(_tensor(index), buffers, 8)
-        name, parameters = "LoadDataWithSparse", {**parameters, "index": first}
+        beside, place = _place(_tensor(index), buffers, 8)
+        name, parameters = "LoadDataWithSparse", {**parameters, "index": place}
+    if begin.place == "L0C" and fields and int(fields.get("quantPre", 0)) in _OF_COLUMNS:
+        given = next((_tensor(x) for x in rest if isinstance(x, dict) and "address" in x), state.columns)
+        beside, first = _place(_require_columns(given, to.place, parameters), buffers, SCALE_BITS)
     if parameters.get("dualDstCtl"):  # to two vector cores, at the same place in both
         d = "UB0"
         _require_halves(to.place, parameters)
     _require_no_less(name, parameters)
     i = TransferInstruction(name, at, start, parameters, element, form)
     _ = i.moved  # where a field is missing, this raises
-    return Move(d, s, i, beside)
+    return Move(d, s, i, beside, first)
+
+
+def _require_columns(given: _Tensor | None, place: str, p: Mapping[str, int]) -> _Tensor:
+    """The scales of the columns of a Fixpipe; LeafTypeError where none are set, and for what no manual says."""
+    if given is None:
+        expected = "SetFixPipeConfig with the scales before it, or these among its arguments"
+        raise LeafTypeError(
+            f"a Fixpipe to {place} with a scale of each column", expected, "log the kernel from its start"
+        )
+    if given.element != types.uint64 or p.get("ndNum", 1) > 1:
+        what = f"a Fixpipe of {p.get('ndNum', 1)} matrices with scales of {given.element}"
+        raise LeafTypeError(what, "one matrix, with scales in words of 64 bits", "log a kernel that moves so")
+    return given
 
 
 def _require_no_less(name: str, fields: Mapping[str, int]) -> None:
@@ -286,8 +327,10 @@ _Read = Callable[[_Fields, _State, Mapping[str, Any], _Ends], _Told]
 def _plain(name: str, form: str = "") -> _Read:
     """A struct whose fields are the instruction's."""
 
-    def read(fields: _Fields, state: _State, _record: Mapping[str, Any], _ends: _Ends) -> _Told:
+    def read(fields: _Fields, state: _State, _record: Mapping[str, Any], ends: _Ends) -> _Told:
         told = {f: int(v) for f, v in fields.items() if f != "struct"}
+        if name == "Nd2Nz" and ends[0].element == types.int4b:
+            return name, told, "bytes of pairs"
         return name, told, form if state.wide or form != "wide" else ""
 
     return read

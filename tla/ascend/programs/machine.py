@@ -44,13 +44,18 @@ class Machine(ABC):
     def _leaving(self, _s: Move, values: Any, scale: Any) -> Any:
         """Accumulators as they leave L0C; scale: what the places of their columns' scales hold, or None."""
 
+    def resolved(self, event: Event) -> Event:
+        """An event with what only the memories say: the table of a Gather."""
+        return event
+
     def run(self, event: Event) -> None:
         """Do what an event does."""
         s = event.statement
         if isinstance(s, Move):
             self._move(s, event.adds)
         elif isinstance(s, Multiply):
-            self._multiply(s)
+            if not s.instruction.is_empty:
+                self._multiply(s)
         elif isinstance(s, Fill):
             self.clear(filled(s, self.memories))
         elif isinstance(s, Compute):

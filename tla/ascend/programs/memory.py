@@ -24,7 +24,7 @@ from ..transfers.side import offsets_in
 from ..transfers.sparse import FRACTAL, STORED
 from ..vectors.instruction import VectorInstruction
 from .queues import Begun
-from .statements import FILLED, Compute, Fill, Move, Multiply, Program, walk
+from .statements import FILLED, SCALE_BITS, Compute, Fill, Move, Multiply, Program, walk
 from .trace import Event
 
 #: The bytes behind a tensor in global memory that hold nothing: what is read there is told, and goes on as poison.
@@ -200,7 +200,8 @@ def moves_of(s: Move, memories: Memories) -> list[Copy]:
         to, begin = offsets_of(part)
         inside, target = begin != NOWHERE, memories.places(s.dst, to, written)
         src = memories.places(s.src, begin if inside.all() else begin[inside], read)
-        scale = memories.places(s.beside, _columns(part, begin), 64) if s.beside and not _with_index(s) else None
+        scaled = bool(s.beside) and not _with_index(s)
+        scale = memories.places(s.beside, s.first + _columns(i, begin), SCALE_BITS) if scaled else None
         found.append(Copy(target._replace(memory=_OTHER[target.memory]) if number else target, inside, src, scale))
     return found
 
@@ -224,6 +225,8 @@ def reach_of(event: Event, memories: Memories) -> Reach:
         reads, writes = ([c.src for c in copies], [c.dst for c in copies])
         reads += [c.scale for c in copies if c.scale is not None]
         return Reach((*reads, *([] if index is None else index[:1])), (*writes, *([] if index is None else index[1:])))
+    if isinstance(s, Multiply) and s.instruction.is_empty:
+        return Reach((), ())
     if isinstance(s, Multiply):
         a, b, c, bias = mmad_offsets(s, memories)
         chosen = index_of(s, memories)

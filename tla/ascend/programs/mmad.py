@@ -101,6 +101,11 @@ class MmadInstruction:
     sparse: bool = False
 
     @property
+    def is_empty(self) -> bool:
+        """Whether m, n or k is 0: Mmad does nothing then, and does not begin its sums at 0 either."""
+        return 0 in (known(self.parameters[name]) for name in "mnk")
+
+    @property
     def scales(self) -> tuple[Layout, Layout]:
         """The layouts of the scales of a, (m, k / 32), and of b, (k / 32, n): blocks of 16 by 2.
 
@@ -196,7 +201,8 @@ def mmad(
                 and sizes that a field does not hold; Unproven where a layout is not the one that Mmad reads or writes,
                 with the layout that is
 
-    One row is multiplied as 16 on AtlasA2, as CATLASS does: of one row a would be read as a vector.
+    One row is multiplied as 16 on AtlasA2, as CATLASS does: of one row a would be read as a vector. Of m, n or k of 0 Mmad
+    does nothing: taken where that is the sum.
 
     >>> from tla import MakeLayout, MakeTensor
     >>> from tla.ascend import L0C, half, mmad, nZ, zZ
@@ -226,6 +232,7 @@ def mmad(
         raise RangeError(
             f"mmad of {n} columns with {sides[3].valid[-1]} biases", f"{n} biases", "give one of each column"
         )
+    _require_sums(m, n, k, init or bias is not None)
     fields = _fields(m, n, k, arch, init and bias is None, unit_flag, vector)
     _require_scaled(left, right, arch, k, scaled)
     if sparse:
@@ -234,6 +241,8 @@ def mmad(
     made = MmadInstruction(sides[2].at, sides[0].at, sides[1].at, bias_at, fields, (total, left, right), scaled, sparse)
     if left == types.float and arch.name in _A2 and not _same(made.operands(arch).a, sides[0], (m, k)):
         made = MmadInstruction(made.dst, made.a, made.b, made.bias, {**fields, "kDirectionAlign": 1}, made.elements)
+    if made.is_empty:
+        return made
     shapes = (m, k), (k // 2 if sparse else k, n), (m, n)
     for layout, side, place, extents in zip(made.operands(arch), sides, ("L0A", "L0B", "L0C"), shapes):
         if not _same(layout, side, extents):
@@ -241,6 +250,15 @@ def mmad(
             expected = f"{shown(layout)}: blocks for {shown(extents)}, and no more"
             raise Unproven(what, expected, _advice(place, left, arch, extents))
     return made
+
+
+def _require_sums(m: Any, n: Any, k: Any, anew: bool) -> None:
+    """RangeError for sums of no products that begin at 0, or with biases: Mmad writes none of them."""
+    if not anew or 0 in (known(m), known(n)):
+        return
+    if not require("<=", 1, k, lambda: "mmad: products to add, of sums that begin"):
+        expected = "k of 1 or more: of k = 0 Mmad does nothing, and writes no 0"
+        raise RangeError("Mmad: k = 0 of sums that begin", expected, "leave it out, or write init=False")
 
 
 def _require_position(t: object, place: str) -> None:
@@ -324,10 +342,8 @@ def _fields(m: int, n: int, k: int, arch: Architecture, init: bool, unit_flag: i
     elif arch.name in _A2:
         require("<=", 2, m, lambda: "mmad of one row, which is read as a vector (GEMV): take 16 rows then")
     for name, size in zip("mnk", (m, n, k)):
-        if known(size) == 0:  # Mmad does nothing then, and writes no sum of none
-            raise RangeError(f"Mmad: {name} = 0", f"1 to {MOST}", "leave out what is empty")
         if not require("<=", size, MOST, lambda name=name: f"Mmad: {name}"):  # type: ignore[misc]
-            raise RangeError(f"Mmad: {name} = {size}", f"1 to {MOST}", "multiply smaller tiles, one after another")
+            raise RangeError(f"Mmad: {name} = {size}", f"0 to {MOST}", "multiply smaller tiles, one after another")
     fields = {"m": m, "n": n, "k": k, "unitFlag": unit_flag, "kDirectionAlign": 0, "cmatrixInitVal": int(init)}
     return fields if arch.name in _A2 else {**fields, "disableGemv": int(not vector)}
 

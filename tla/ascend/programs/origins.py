@@ -29,6 +29,8 @@ POISON, ZERO, GARBAGE = -1, -2, -3
 #: A sum of products: its number, its row and its column lie in these bits behind the one that says that it is one.
 _SUM, _BITS = 1 << 62, 20
 _MOST = 1 << _BITS
+#: The vector instructions that move elements as they are.
+_MOVES = ("Copy", "TransDataTo5HD")
 
 
 class Term(NamedTuple):
@@ -130,10 +132,10 @@ class Origins(Machine):
     # ------------------------------------------------------------------------------------------------- instructions
 
     def _computed(self, i: VectorInstruction, sources: list[Places], shape: tuple[int, ...]) -> Any:
-        """The elements that Copy moves; what another instruction makes is no element and no sum."""
+        """The elements that an instruction moves; what another one makes is no element and no sum."""
         import numpy as np
 
-        return self.read(sources[0]) if i.name == "Copy" else np.full(shape, GARBAGE, np.int64)
+        return self.read(sources[0]) if i.name in _MOVES else np.full(shape, GARBAGE, np.int64)
 
     def _multiply(self, s: Multiply) -> None:
         import numpy as np
@@ -141,8 +143,6 @@ class Origins(Machine):
         p = s.instruction.parameters
         m, n, k = (int(p[name]) for name in "mnk")
         a, b, c, bias = mmad_offsets(s, self.memories)
-        if not m or not n or not k:
-            return
         index, kept = index_of(s, self.memories), np.ones(k, bool)
         first, second = self.read(a)[:m, :k], self.read(b)[: k if index is None else k // 2, :n]
         if index is None:  # products of zeros add nothing

@@ -38,6 +38,8 @@ __all__ = [
     "WaitFlag",
 ]
 
+#: The bits of the scale of a column.
+SCALE_BITS = 64
 #: The blocks of an InitConstValue, by the memory that it fills [bytes].
 FILLED = {"L1": 32, "L0A": 512, "L0B": 512}
 
@@ -91,6 +93,7 @@ class Move(NamedTuple):
     dst, src      the names of the buffers
     instruction   its places are elements behind the beginning of these
     beside        of LoadDataWithSparse the name of the buffer of the index, of Fixpipe that of the columns' scales
+    first         where these scales begin in it [words of 64 bits]
 
     Source: ours.
     """
@@ -99,6 +102,7 @@ class Move(NamedTuple):
     src: str
     instruction: TransferInstruction
     beside: str = ""
+    first: int = 0
 
 
 class Multiply(NamedTuple):

@@ -9,6 +9,7 @@ Source: ours; the conversions are those of AscendC's QuantMode_t.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import LeafTypeError, RangeError
@@ -16,13 +17,14 @@ from ...core.layout import require_origin
 from ...core.values import format_of, held, require_numbers
 from ..element import DTYPES, dtype_of
 from ..transfers.side import offsets_in
+from ..vectors.gathered import LoggedGather
 from ..vectors.instruction import VectorInstruction
 from .machine import Machine
 from .memory import Memories, Places, index_of, mmad_offsets, scales_of, starts_anew
 from .mmad import MX_BLOCK
 from .sparse import dense
-from .statements import Move, Multiply, Program
-from .trace import events
+from .statements import Compute, Move, Multiply, Program
+from .trace import Event, events
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -95,6 +97,17 @@ class Values(Machine):
         for k in range(1, places.width):
             memory[places.cells + k] = float("nan")
         memory[places.cells] = values
+
+    def resolved(self, event: Event) -> Event:
+        """An event with the table of a Gather as the memory has it; RangeError where that holds no offsets."""
+        import numpy as np
+
+        s = event.statement
+        if not (isinstance(s, Compute) and isinstance(i := s.instruction, LoggedGather)):
+            return event
+        places = self.memories.places(s.operands[2], i.places[2] + np.arange(i.parameters["count"]), i.elements[2].bits)
+        made = i.with_table(tuple(self.read(places).tolist()))
+        return replace(event, statement=s._replace(instructions=(made,)))
 
     def _computed(self, i: VectorInstruction, sources: list[Places], shape: tuple[int, ...]) -> Any:
         import numpy as np

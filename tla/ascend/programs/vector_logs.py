@@ -14,7 +14,9 @@ from typing import Any
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError
 from ..vectors.forms import MODES as COMPARISONS, SPECIAL, Special, repeat_of
+from ..vectors.gathered import LoggedGather
 from ..vectors.instruction import BLOCK, MOST_REPEATS, OPERATIONS, REPEAT, VectorInstruction
+from ..vectors.transposed import FIELDS, Transposition, require_table
 from .statements import Compute
 
 #: A field of CopyRepeatParams -> the field of other instructions that says the same.
@@ -40,8 +42,10 @@ _STRIDES = {"spread": ("dst",), "bits": ("src0", "src1"), "select": ("dst", "src
 _SAME = {"RepeatReduceSum": ("WholeReduceSum", ("repeatTimes", "mask", "dstBlkStride", "srcBlkStride", *_REDUCED[::2]))}
 #: AscendC's ReduceOrder and SELMODE that are computed, by number.
 _ONLY_VALUE, _OF_TENSORS = 2, 2
-#: Calls of the vector unit that are read: not Gather, whose table is in no log.
+#: Calls of the vector unit whose elements lie where their numbers say.
 CALLS = frozenset((*OPERATIONS, *(x for x in SPECIAL if SPECIAL[x].form in _NUMBERS), *_SAME))
+#: The call whose operands are lists of addresses, and the one with a table of them in UB.
+TRANSPOSES, GATHERS = "TransDataTo5HD", "Gather"
 #: The register of the mask with all bits set.
 ALL_BITS = (1 << 128) - 1
 #: So many repeats at a time, whose bits end at a whole block.
@@ -81,6 +85,38 @@ def computation(name: str, args: list[Any], operand: Callable[[Any], Operand], r
         i.require_fields()
     _require_in_turn(made)
     return Compute(tuple(place for place, *_at in operands), made)
+
+
+def transposition(args: list[Any], element: Element) -> Compute:
+    """The computation that a logged TransDataTo5HD makes: two lists of 16 addresses in UB, and a struct.
+
+    Raises LeafTypeError for other arguments, RangeError for what the hardware does not take, and where a repeat reads
+    what an earlier one has written.
+    """
+    table, fields = require_table(TRANSPOSES, args[:2]), args[2]
+    told = {name: int(fields[name]) for name in FIELDS}
+    made = Transposition(TRANSPOSES, (0, 0), told, (element, element), table=table)
+    made.require_fields()
+    if told["repeatTimes"]:
+        _require_in_turn((made,))
+    return Compute(("UB", "UB"), (made,))
+
+
+def gather(args: list[Any], operand: Callable[[Any], Operand]) -> Compute:
+    """The computation that a logged Gather of so many elements makes, its table unknown yet.
+
+    Raises LeafTypeError for other arguments, RangeError for what the hardware does not take.
+    """
+    sides, numbers = [operand(x) for x in args[:3]], args[3:]
+    if len(numbers) != 2 or not all(map(_is_integer, numbers)) or any(place != "UB" for place, *_at in sides):
+        what = f"{GATHERS} of {len(sides)} tensors at {', '.join(place for place, *_at in sides)} and {numbers!r:.40}"
+        raise LeafTypeError(what, "three tensors in UB, srcBaseAddr and count", "log it with the stand-in")
+    if not 0 <= numbers[1] <= MOST_COUNT:
+        raise RangeError(f"{GATHERS} of {numbers[1]} elements", f"0 to {MOST_COUNT}", "gather what is in UB")
+    fields = {"count": numbers[1], "srcBaseAddr": numbers[0]}
+    made = LoggedGather(GATHERS, tuple(at for _place, at, _e in sides), fields, tuple(e for *_at, e in sides))
+    made.require_fields()
+    return Compute(("UB",) * 3, (made,))
 
 
 def _of_elements(

@@ -167,7 +167,7 @@ def to_image(wide: bool) -> OutPlan:
 def wide_to_rows(src: Side, dst: Side, settings: Settings) -> Iterator[Step]:
     """As to_rows; what is not scaled goes by DataCopy."""
     fields = _fields(src, dst, _row_step(dst), split=False)
-    if "deqScalar" in settings or "Between" in settings:
+    if _is_scaled(settings):
         yield TransferInstruction("FixpipeC310", dst.at, src.at, fields, dst.element, "CFG_ROW_MAJOR", settings)
         return
     settings = {**settings, "Before": "AscendC::SetFixpipeNz2ndFlag(1, 1, 1);"}
@@ -175,9 +175,18 @@ def wide_to_rows(src: Side, dst: Side, settings: Settings) -> Iterator[Step]:
 
 
 def wide_to_blocks(src: Side, dst: Side, settings: Settings) -> Iterator[Step]:
-    """As to_blocks."""
-    fields = _fields(src, dst, dst.outer(1) // int(dst.element.C0), split=dst.element.bits == 32)
-    yield TransferInstruction("DataCopyCO12Dst", dst.at, src.at, {**fields, "nz2ndEn": 0}, dst.element, "", settings)
+    """As to_blocks; what is scaled goes by Fixpipe, which counts the step of blocks in elements: the struct of DataCopy
+    has no field for a scale, and no tensor of scales."""
+    scaled = _is_scaled(settings)
+    fields = _fields(src, dst, dst.outer(1) // (1 if scaled else int(dst.element.C0)), split=dst.element.bits == 32)
+    name, form = ("FixpipeC310", "CFG_NZ_WIDE") if scaled else ("DataCopyCO12Dst", "")
+    fields |= {} if scaled else {"nz2ndEn": 0}
+    yield TransferInstruction(name, dst.at, src.at, fields, dst.element, form, settings)
+
+
+def _is_scaled(settings: Settings) -> bool:
+    """Whether Fixpipe of Ascend950 multiplies by a scale, or by one of each column."""
+    return "deqScalar" in settings or "Between" in settings
 
 
 def to_unified_buffer(src: Side, dst: Side, settings: Settings) -> Iterator[Step]:

@@ -152,7 +152,7 @@ def _boxes(ends: tuple[str, str], src: Side, dst: Side, arch: Architecture) -> I
             if ends[1] in _L0:
                 found |= {ROWS, int(dst.element.C0), max(ROWS, int(dst.element.C0))}
         if all(dst.block(mode) == 1 for mode in range(len(valid))):
-            units[-1].add(arch.alignment[ends[1]] * 8 // dst.element.bits)
+            units[dst.along].add(arch.alignment[ends[1]] * 8 // dst.element.bits)
     rounded = (
         [n if unit == 1 else ceil_div(n, unit) * unit for unit in sorted(found)] for n, found in zip(valid, units)
     )

@@ -22,7 +22,7 @@ from ..tags import Tag
 from . import convolution as conv, cube, fixpipe, vectors
 
 #: Into these positions goes what is valid of the source; elsewhere what is valid of the destination.
-BY_SOURCE = {("GM", "L1"), ("GM", "UB"), ("UB", "L1"), ("L1", "Bias"), ("L1", "FixBuf")}
+BY_SOURCE = {("GM", "L1"), ("GM", "UB"), ("UB", "UB"), ("UB", "L1"), ("L1", "Bias"), ("L1", "FixBuf")}
 
 _A2, _950 = ("AtlasA2", "AtlasA3"), ("Ascend950",)
 _ALL = _A2 + _950
@@ -150,7 +150,7 @@ PATHS = (
     Path("L1", "L0B", tags.nZ, tags.nZ, cube.fractals_v2(1, transposes=False), archs=_950),
     Path("L1", "L0B", tags.zN, tags.nZ, cube.fractals_v2(0, transposes=True), archs=_950),
     Path("L0C", "GM", tags.L0C, tags.RowMajor, fixpipe.wide_to_rows, (8, 16, 32), _950),
-    Path("L0C", "GM", tags.L0C, tags.zN, fixpipe.wide_to_blocks, (16, 32), _950),
+    Path("L0C", "GM", tags.L0C, tags.zN, fixpipe.wide_to_blocks, (8, 16, 32), _950),
     Path("L0C", "GM", ACCUMULATORS, MATRICES, fixpipe.matrices_to_rows(wide=True), (8, 16, 32), _950),
     Path("L0C", "UB", tags.L0C, tags.RowMajor, fixpipe.to_unified_buffer, (8, 16, 32), _950),
     Path("UB", "L1", tags.RowMajor, tags.zN, vectors.rows_to_blocks, (8, 16, 32), _950),
@@ -166,6 +166,11 @@ PATHS = (
     Path("UB", "GM", tags.RowMajor, tags.PaddingRowMajor, vectors.rows_to_padded, (8, 16, 32), _ALL),
     Path("GM", "UB", tags.VectorLayout, tags.VectorLayout, vectors.rows("to UB"), (8, 16, 32), _ALL),
     Path("UB", "GM", tags.VectorLayout, tags.VectorLayout, vectors.rows("to GM"), (8, 16, 32), _ALL),
+    Path("UB", "UB", tags.RowMajor, tags.RowMajor, vectors.rows_inside(), (8, 16, 32), _ALL),
+    Path("UB", "UB", tags.ColumnMajor, tags.ColumnMajor, vectors.rows_inside(along=0), (8, 16, 32), _ALL),
+    Path("UB", "UB", tags.zN, tags.zN, cube.nz_to_nz(0), (8, 16, 32), _ALL),
+    Path("UB", "UB", tags.RowMajor, tags.zN, vectors.rows_to_blocks, (8, 16, 32), _ALL),
+    Path("UB", "UB", tags.VectorLayout, tags.VectorLayout, vectors.rows_inside(), (8, 16, 32), _ALL),
     Path("GM", "L1", tags.VectorLayout, tags.VectorLayout, vectors.vector(32), (8, 16, 32, 64), _ALL),
     Path("L1", "Bias", tags.VectorLayout, tags.VectorLayout, vectors.vector(64), (16, 32)),
     Path("L1", "Bias", tags.VectorLayout, tags.VectorLayout, vectors.vector(32, even=True), (16, 32), _950),
@@ -273,9 +278,7 @@ def _neighbours(table: list[Path], a: str, b: str) -> str:
 
 
 def _detour(table: list[Path], a: str, b: str) -> str:
-    """The shortest way over positions between, if there is one; inside of UB the vector unit's."""
-    if a == b == "UB":
-        return 'write vector("Copy", dst, src)'
+    """The shortest way over positions between, if there is one."""
     ways: list[tuple[str, ...]] = [(a,)]
     while ways:
         ways = [(*way, n) for way in ways for n in sorted({p.dst for p in table if p.src == way[-1]} - {*way[1:]})]

@@ -14,10 +14,12 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from ...algebra.modes import group
 from ...core import element as types
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError, Reason, Unproven
-from ...core.int_tuple import shown
+from ...core.int_tuple import rank, shown
+from ...core.layout import Layout
 from ...core.leaf_arithmetic import smaller
 from ...core.questions import require
 from ...tensors.tensor import Tensor
@@ -35,7 +37,7 @@ from .instruction import TransferInstruction
 from .moved import ROWS
 from .open_proof import require_lawful_for_all
 from .paths import BY_SOURCE, Path, path_of
-from .proof import aligned_to, require_lawful, require_place
+from .proof import aligned_to, require_apart, require_lawful, require_place
 from .side import Side, side_of
 from .sparse import to_l0b
 from .steps import Loop, Step, steps_at, text_of, value_at
@@ -106,7 +108,8 @@ def transfer(
     """The instructions that copy the valid elements of `src` to `dst`, as CATLASS chooses them.
 
     src, dst      tensors with positions (GM, L1, L0A, L0B, L0C, UB, Bias, FixBuf; on Ascend950 L0AMx and L0BMx, the
-                  scales of MX types); of a larger dst the corner is filled. Of sizes that are not known the fields are
+                  scales of MX types); of a larger dst the corner is filled; into L1 the rows of a matrix are the
+                  first two modes of a source of three. Of sizes that are not known the fields are
                   expressions, proved for all of them; what is asked of them besides is a condition, as
                   of every operation
     arch          AtlasA2, AtlasA3, Ascend950, or a name
@@ -147,6 +150,7 @@ def transfer(
         raise LeafTypeError(f"conv={type(conv).__name__}", "a Conv2d", "write conv=Conv2d((3, 3))")
     given = {"quant": quant, "accumulator": accumulator, "relu": relu, "pad": pad, "split": split, "index": index}
     _require_options(ends, given)
+    src = _rows_of_several(src, dst, ends)
     total = _accumulator(src, accumulator) if ends[0] == "L0C" else None
     width = _element(src, dst, element, total)
     path = path_of(ends, (src.layout, dst.layout), width, arch, conv is not None, tag)
@@ -185,6 +189,8 @@ def transfer(
         raise RangeError(reason.what, reason.expected, fix)
     if a.symbols or b.symbols:
         return _proved(made, require_lawful_for_all(made, ends, a, b, arch))
+    if ends[0] == ends[1]:
+        require_apart(made, src, dst)
     try:
         return _proved(made, require_lawful(made, ends, a, b, arch, wanted))
     except Unproven as error:
@@ -242,6 +248,12 @@ def _position(where: str, t: object) -> str:
         fix = "write MakeTensor(None, layout, position='L1')"
         raise LeafTypeError(f"{where} of a {type(t).__name__}", "a tensor with a position", fix)
     return position_of(t.position)
+
+
+def _rows_of_several(src: Tensor, dst: Tensor, ends: tuple[str, str]) -> Tensor:
+    """A source of three modes, for a matrix in L1, as rows of several matrices: its first two modes are their rows."""
+    ranks = [rank(t.layout.shape) if isinstance(t.layout, Layout) else 0 for t in (src, dst)]
+    return group[0, 2](src) if ends == ("GM", "L1") and ranks == [3, 2] else src
 
 
 def _accumulator(src: Tensor, given: Element | None) -> Element:

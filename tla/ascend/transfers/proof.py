@@ -15,6 +15,7 @@ from ...core.int_tuple import product_each, shown
 from ...core.layout import require_origin
 from ...core.leaf_arithmetic import plus
 from ...core.questions import require
+from ...tensors.tensor import Tensor
 from ..architecture import Architecture
 from .instruction import TransferInstruction
 from .moved import ROWS
@@ -140,8 +141,27 @@ def _padded(place: str, dst: Side, sizes: tuple[int, ...], arch: Architecture) -
         whole = tuple(-(-n // square) * square for n in whole)
     elif all(dst.block(i) == 1 for i in range(len(whole))):
         unit = arch.alignment[place] * 8 // dst.element.bits
-        whole = (*whole[:-1], -(-whole[-1] // unit) * unit)
+        whole = tuple(-(-n // unit) * unit if i == dst.along else n for i, n in enumerate(whole))
     return tuple(map(max, dst.room, whole)) if sizes == dst.valid else whole
+
+
+def require_apart(made: Instructions, src: Tensor, dst: Tensor) -> None:
+    """Require that instructions inside of one memory read nothing that they write: in which order they do, no manual says.
+
+    Tensors without arrays are taken to lie apart.
+    """
+    import numpy as np
+
+    if not all(isinstance(t.data, np.ndarray) for t in (src, dst)):
+        return
+    moves = [executed(i) for i in made]
+    bytes_ = (
+        np.concatenate([side[k] for side in moves]) * t.data.itemsize + t.data.ctypes.data
+        for k, t in enumerate((dst, src))
+    )
+    if np.intersect1d(*bytes_).size:
+        what = f"a transfer inside of UB that reads what it writes: {made[0]}"
+        raise Unproven(what, "a source and a destination apart", "move it to another buffer")
 
 
 def _twice(moves: list[tuple[Any, Any]]) -> Reason | None:

@@ -72,6 +72,12 @@ class Side(NamedTuple):
         """The stride between the blocks of a mode."""
         return plain([*leaves(modes_of(self.layout.stride)[mode])][-1])
 
+    @property
+    def along(self) -> int:
+        """The mode whose elements lie side by side; the last one where none does."""
+        modes = range(len(self.valid))
+        return next((mode for mode in modes if known(self.inner(mode)) == 1), modes[-1])
+
     def block(self, mode: int) -> int:
         """The extent of a block of a mode; 1 where it has no blocks."""
         extents = modes_of(self.layout.shape)[mode]

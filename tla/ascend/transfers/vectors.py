@@ -1,6 +1,7 @@
 """Plans for rows and vectors: the unified buffer, the biases, and the scales of Fixpipe.
 
-Source: CATLASS include/catlass/epilogue/tile, and gemm/tile: copy_l1_to_bt.hpp, copy_l1_to_fp.hpp.
+Source: CATLASS include/catlass/epilogue/tile, and gemm/tile: copy_l1_to_bt.hpp, copy_l1_to_fp.hpp; inside of UB
+AscendC `DataCopy` with DataCopyParams, VECIN to VECCALC and VECCALC to VECOUT.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from ...core.errors import Unproven
+from ...core.errors import RangeError, Unproven
 from ...core.ints import Leaf
 from ...core.leaf_arithmetic import ceil_div, larger
+from ...core.questions import at_most, require
 from ..element import CPP_NAMES
 from .cube import Plan
 from .instruction import TransferInstruction
-from .moved import gap_of
+from .moved import gap_of, gaps_of
 from .side import Side, plain
 from .steps import Step, choose, repeat
 
@@ -38,6 +40,24 @@ def rows(form: str, pad: bool = False, along: int = 1) -> Plan:
         kind, right = CPP_NAMES.get(src.element.name, "Element"), fields.get("rightPadding", 0)
         settings = {"After": _PADDING.format(kind, str(pad).lower(), right)} if form == "to UB" else {}
         yield TransferInstruction("DataCopyPad", dst.at, src.at, fields, src.element, form, settings)
+
+    return plan
+
+
+def rows_inside(along: int = 1) -> Plan:
+    """Rows of UB to rows of UB along the mode `along`, in bursts of whole blocks of 32 bytes."""
+
+    def plan(src: Side, dst: Side) -> Iterator[Step]:
+        c0 = int(src.element.C0)
+        high, wide = (src.valid[1 - along], src.valid[along]) if len(src.valid) == 2 else (1, src.valid[0])
+        length = ceil_div(wide, c0)
+        steps = [length * c0] * 2 if len(src.valid) == 1 else [side.outer(1 - along) for side in (src, dst)]
+        for step in steps if not at_most(high, 1) else ():
+            if not require("divides", c0, step, lambda step=step: f"rows of UB that are {step} elements apart"):  # type: ignore[misc]
+                what = f"rows of UB that are {step} elements apart, {step * src.element.bits // 8} bytes"
+                raise RangeError(what, "whole blocks of 32 bytes", f"lay them out with ld={ceil_div(step, c0) * c0}")
+        fields = {"blockCount": high, "blockLen": length, **gaps_of((steps[0] // c0, steps[1] // c0), length, high)}
+        yield TransferInstruction("DataCopy", dst.at, src.at, fields, src.element)
 
     return plan
 
@@ -79,7 +99,7 @@ def vector(unit: int, even: bool = False) -> Plan:
 
 
 def rows_to_blocks(src: Side, dst: Side) -> Iterator[Step]:
-    """Rows of UB into blocks of L1: a row, or a column of blocks, at a time, whichever are fewer."""
+    """Rows of UB into blocks of L1, or of UB: a row, or a column of blocks, at a time, whichever are fewer."""
     c0 = int(src.element.C0)
     high, wide = src.valid[0], ceil_div(src.valid[1], c0)
     c0_step = dst.outer(1) // c0

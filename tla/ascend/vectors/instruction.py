@@ -64,10 +64,10 @@ OPERATIONS: Mapping[str, Operation] = {
 }
 #: (source, destination) of Cast -> how it rounds.
 CASTS: Mapping[tuple[str, str], str] = {
+    **dict.fromkeys((("half", "float"), ("int8", "half"), ("uint8", "half"), ("int16", "float")), "CAST_NONE"),
     **dict.fromkeys(
-        (("half", "float"), ("int8", "half"), ("uint8", "half"), ("int16", "half"), ("int16", "float")), "CAST_NONE"
+        (("half", "int32"), ("half", "int16"), ("half", "int8"), ("half", "uint8"), ("int16", "half")), "CAST_RINT"
     ),
-    **dict.fromkeys((("half", "int32"), ("half", "int16"), ("half", "int8"), ("half", "uint8")), "CAST_RINT"),
     ("float", "half"): "CAST_RINT",
     ("float", "int32"): "CAST_RINT",
     ("int32", "float"): "CAST_RINT",

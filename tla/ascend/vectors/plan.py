@@ -49,7 +49,8 @@ def vector(
                 source may have strides 0. Those without buffers are taken to lie apart
     mode        of Compare: LT, GT, EQ, LE, GE or NE
     element     their type where no buffer tells it; of Cast (dst, src)
-    arch        AtlasA2 or AtlasA3
+    arch        AtlasA2, AtlasA3, Ascend950, or a name. Ascend950 takes the same calls, and 8 KiB of UB to compute them by
+                its vector registers
     Returns     VectorInstruction, one after another
     Raises      LeafTypeError for names, types, positions and layouts that the instructions have not; RangeError for
                 places, rows and blocks off a block of 32 bytes, and for operands of other sizes; Unproven for sizes
@@ -67,8 +68,6 @@ def vector(
     Source: AscendC.
     """
     arch = as_architecture(arch)
-    if "AtlasA" not in arch.name:
-        raise LeafTypeError(f"vector instructions with repeats on {arch}", "AtlasA2 or AtlasA3", "leave out arch=")
     if isinstance(name, str) and name in SPECIAL:
         if scalar is not None:
             raise LeafTypeError(f"{name} with a scalar", "tensors alone", "leave out scalar=")
