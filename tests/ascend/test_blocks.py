@@ -10,7 +10,22 @@ from ascend_blocks import EXAMPLES, equal_to_numpy, example, problem_of
 from catlass_logs import ELEMENTS, LOGS, tensors_of
 
 from tla import MakeLayout, MakeTensor, ascend, dims
-from tla.ascend import L0C, Ascend950, AtlasA2, Buffer, ColumnMajor, RowMajor, block, float32, half, int8, int32, nZ, zZ
+from tla.ascend import (
+    L0C,
+    Ascend950,
+    AtlasA2,
+    Buffer,
+    ColumnMajor,
+    GemmIdentityBlockSwizzle,
+    RowMajor,
+    block,
+    float32,
+    half,
+    int8,
+    int32,
+    nZ,
+    zZ,
+)
 from tla.ascend.programs import Multiply, SetFlag
 from tla.ascend.programs.mmad import _require_aligned
 from tla.ascend.programs.values import Values
@@ -113,7 +128,7 @@ TO_HALF = {"a": int8, "b": (int8, ColumnMajor), "c": half, "quant": "PER_TENSOR"
         ),
         (
             {"splitkFactor": 2, "swizzle": ascend.SplitkGemmIdentityBlockSwizzle},
-            "splitkFactor=2 with C of half",
+            "slices of k with c=half",
             {"splitkFactor": 2, "swizzle": ascend.SplitkGemmIdentityBlockSwizzle, "c": float32},
         ),
     ],
@@ -126,6 +141,34 @@ def test_what_no_block_can_be_is_refused_and_the_fix_works(given, message, mende
 
 def make(l1=TILES[0], l0=TILES[1], problem=(40, 50, 70), **more):
     return block(problem, l1, l0, **more)
+
+
+#: Swizzles that cut k of a problem, whose slices are added in C; and what a sum of slices is not.
+CUTS = {
+    "splitk": {"swizzle": ascend.SplitkGemmIdentityBlockSwizzle[3, 0], "splitkFactor": 3},
+    "single core": {"swizzle": ascend.SingleCoreSplitkGemmIdentityBlockSwizzle[20, 0], "cores": 2},
+    "tail": {"swizzle": ascend.TailSplitkGemmIdentityBlockSwizzle[3, 0], "cores": 4},
+    "streamk": {"swizzle": ascend.StreamkGemmIdentityBlockSwizzle[3, 0], "cores": 20},
+}
+NO_SUMS = {
+    "relu=True": {"relu": True},
+    "biases": {"bias": True},
+    "c=half": {"c": half},
+    "c=int8": {"a": int8, "b": (int8, ColumnMajor), "c": int8, "quant": "PER_TENSOR", "scale": 0.5},
+}
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("what", NO_SUMS)
+def test_slices_whose_sum_is_not_the_result_are_refused(cut, what):
+    """Biases come with each slice, each is cut off at 0, each is rounded: what is added so is another matrix."""
+    given = {"c": float32, "problem": (70, 130, 300), **CUTS[cut]}
+    with pytest.raises(LeafTypeError, match=f"slices of k with {what}"):
+        make(**{**given, **NO_SUMS[what]})
+    assert make(**given).plan.adds
+    assert not make(
+        **{**given, **NO_SUMS[what], "swizzle": GemmIdentityBlockSwizzle[3, 0], "splitkFactor": 1}
+    ).plan.adds
 
 
 def test_arrays_of_other_sizes_and_values_are_refused():

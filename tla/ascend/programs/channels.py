@@ -35,13 +35,9 @@ def require_channels(plan: Any) -> None:
     """LeafTypeError for a block whose Fixpipe takes no scale of each column."""
     if not plan.channels:
         return
-    wide = "AtlasA" not in plan.arch.name
-    for wrong, what, expected in (
-        (plan.adds, "slices of k that are added", "blocks of whole sums"),
-        (wide and plan.c.tag is zN, f"c of the tag zN on {plan.arch}", "C of RowMajor"),
-    ):
-        if wrong:
-            raise LeafTypeError(f"quant='PER_CHANNEL' with {what}", expected, "multiply C afterwards")
+    if "AtlasA" not in plan.arch.name and plan.c.tag is zN:
+        what = f"quant='PER_CHANNEL' with c of the tag zN on {plan.arch}"
+        raise LeafTypeError(what, "C of RowMajor", "multiply C afterwards")
 
 
 def scale_in_gm(n: Any) -> Buffer:

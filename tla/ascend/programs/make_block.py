@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ...core.element import half
+from ...core.element import Element, half
 from ...core.errors import LeafTypeError, RangeError, require_type
 from ...core.int_tuple import shown
 from ...core.ints import known, leaf
@@ -123,10 +123,8 @@ def block(
     total = accumulator_of(left.element, right.element, arch)
     _require_scale(quant, scale, settings_of(out.element, total, quant, relu, "AtlasA" not in arch.name))
     factor = int(leaf(splitkFactor))
-    if factor > 1 and (bias or out.element != total or open_):
-        what = "biases" if bias else "sizes that are names" if open_ else f"C of {out.element}"
-        expected = f"c={total}, and no biases: slices are added in C"
-        raise LeafTypeError(f"splitkFactor={factor} with {what}", expected, "add them afterwards")
+    if factor > 1 and open_:
+        raise LeafTypeError(f"splitkFactor={factor} with sizes that are names", "all of k", "write splitkFactor=1")
     tiling = Tiling(tiles, inner, _stages(stages, unit_flag, bias, split))
     if open_:
         plan = Plan(arch, left, right, out, total, bias, tiling, adds=False, **options)
@@ -138,6 +136,8 @@ def block(
         return made
     schedule = swizzle(sizes, tiles, cores=cores, splitkFactor=splitkFactor)
     adds = factor > 1 or any(b.extents[2] < k for blocks in schedule.table for b in blocks)
+    if adds:
+        _require_added(out.element, total, bias, relu)
     if split is not None:
         require_split(split, arch, (out.element, out.tag), total, adds)
         widths = {b.extents[1] for blocks in schedule.table for b in blocks if min(b.extents) > 0}
@@ -197,6 +197,19 @@ def _require_scale(quant: str, scale: Any, settings: Mapping[str, str]) -> None:
     if mode in ("NoQuant", "F322F16", "F322BF16"):
         expected = "a conversion that scales: on AtlasA2 to int8 or uint8, and of int32 to half"
         raise LeafTypeError(f"{what}, {mode}, which scales nothing", expected, "leave out quant= and scale=")
+
+
+def _require_added(c: Element, total: Element, bias: bool, relu: bool) -> None:
+    """LeafTypeError for slices of k whose sum in C is not the result's: C of another type rounds each of them, biases are
+    added with each, and of each the negative ones become 0."""
+    for wrong, what, fix in (
+        (c != total, f"c={c}", f"write c={total}, and convert C afterwards"),
+        (bias, "biases", "leave out bias=True, and add them afterwards"),
+        (relu, "relu=True", "leave out relu=True, and make negative ones 0 afterwards"),
+    ):
+        if wrong:
+            expected = f"c={total}, no biases and no relu: slices are added in C"
+            raise LeafTypeError(f"slices of k with {what}", expected, fix)
 
 
 def _sizes(what: str, given: object) -> tuple[int, int, int]:
