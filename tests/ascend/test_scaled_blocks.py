@@ -12,7 +12,6 @@ from tla.ascend import (
     BlockSchedulerAswt,
     ColumnMajor,
     GemmIdentityBlockSwizzle,
-    Rates,
     RowMajor,
     SplitkGemmIdentityBlockSwizzle,
     block,

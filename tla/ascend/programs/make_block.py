@@ -86,7 +86,7 @@ def block(
     padding        {"A": "PADDING_NZ", "B": "PADDING_ND"}: what vector cores lay out anew before, in a workspace that the
                    kernel is given: PADDING_ND in rows of whole 512 bytes, PADDING_NZ in fractals (on AtlasA2 and AtlasA3),
                    PADDING_BLOCK_ND in blocks of rows, each a tile of L1
-    Returns        MatmulBlock; of sizes that are names AnyMatmulBlock, whose matrices have tags, and no slices of k
+    Returns        MatmulBlock; of sizes that are names AnyMatmulBlock, whose matrices have tags
     Raises         LeafTypeError for types and tags that no instruction has; RangeError for tiles that do not fit, or
                    lie at no whole unit; Unproven for a transfer that is not proved to be right
 
@@ -122,16 +122,18 @@ def block(
         require_scales(arch, k, (left.element, left.tag), (right.element, right.tag), (tiles[2], inner[2]))
     total = accumulator_of(left.element, right.element, arch)
     _require_scale(quant, scale, settings_of(out.element, total, quant, relu, "AtlasA" not in arch.name))
-    factor = int(leaf(splitkFactor))
-    if factor > 1 and open_:
-        raise LeafTypeError(f"splitkFactor={factor} with sizes that are names", "all of k", "write splitkFactor=1")
+    factor = positive("splitkFactor", splitkFactor)
     tiling = Tiling(tiles, inner, _stages(stages, unit_flag, bias, split))
     if open_:
-        plan = Plan(arch, left, right, out, total, bias, tiling, adds=False, **options)
+        if factor > 1:
+            _require_added(out.element, total, bias, relu)
+            swizzle.require_slices(factor)
+        plan = Plan(arch, left, right, out, total, bias, tiling, adds=factor > 1, **options)
         told = {"a": a, "b": b, "c": c, "bias": bias, "stages": stages, "swizzle": swizzle, "cores": cores}
+        told["splitkFactor"] = factor
         again = functools.partial(block, l1=l1, l0=l0, arch=arch, **told, **options)
         require_channels(plan)
-        made = AnyMatmulBlock(sizes, plan, swizzle, positive("cores", cores), again)
+        made = AnyMatmulBlock(sizes, plan, swizzle, positive("cores", cores), factor, again)
         _ = made.program
         return made
     schedule = swizzle(sizes, tiles, cores=cores, splitkFactor=splitkFactor)
