@@ -7,7 +7,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from ascend_blocks import EXAMPLES, equal_to_numpy, example, problem_of
+from ascend_blocks import ANY, equal_to_numpy, example, problem_of
 from catlass_examples import available, built
 
 from tla import MakeLayout, ascend, dim, dims
@@ -36,9 +36,6 @@ from tla.core.errors import RangeError, TlaError
 from night import amount, some
 
 TILES = (32, 64, 64), (32, 64, 32)
-#: The examples whose blocks are dealt in turn, in slices of k too: of the others no program is for all sizes.
-IN_TURN = "GemmIdentityBlockSwizzle", "SplitkGemmIdentityBlockSwizzle"
-ANY = [n for n, e in EXAMPLES.items() if str(e.more.get("swizzle", IN_TURN[0])).partition("[")[0] in IN_TURN]
 
 
 @pytest.fixture(scope="module")

@@ -3,10 +3,11 @@ are put in."""
 
 import itertools
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
-from ascend_blocks import EXAMPLES, example
+from ascend_blocks import EXAMPLES, example, row_of
 from catlass_logs import LOGS, tensors_of
 from test_convolution_blocks import convolved
 
@@ -384,6 +385,24 @@ def test_tensors_and_results_that_are_none_are_refused():
 
 def test_as_many_faults_as_are_promised():
     assert len(FAULTS) + len(LOG_FAULTS) >= 40
+
+
+def logged(name):
+    """What the log of an example shows: its statements are the block's, or they are right, or a fault is found."""
+    logs = [n for n in LOGS if n.split(" ")[0] == name]
+    if any(LOGS[n].get("block") for n in logs):
+        return "equal"
+    return "fault found" if {*logs} & {*WRONG} else "right" if logs else "-"
+
+
+def test_the_table_of_examples_in_the_docs_is_what_is_tested():
+    rows = [row_of(name, logged(name)) for name in EXAMPLES]
+    docs = Path(__file__).parents[2] / "docs"
+    for page in ("transfers.md", "transfers_zh.md"):
+        lines = (docs / page).read_text().splitlines()
+        first = lines.index(rows[0])
+        assert lines[first : first + len(rows)] == rows, page
+        assert not lines[first + len(rows)]
 
 
 def test_every_example_has_a_log_or_a_block():
