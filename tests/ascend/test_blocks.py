@@ -193,6 +193,42 @@ def test_what_is_no_array_of_real_numbers_is_refused(given):
             made.execute(given, np.ones((50, 40)))
 
 
+def test_numbers_are_those_of_their_types():
+    """Floats are rounded on the way in and out, of bf16 too; fractions are no integers."""
+    import ml_dtypes
+
+    rng = np.random.default_rng(4)
+    x, y = rng.normal(size=(40, 70)), rng.normal(size=(70, 50))
+    for element, dtype in ((half, np.float16), (ascend.bf16, ml_dtypes.bfloat16)):
+        a, b = (v.astype(np.float32).astype(dtype).astype(float) for v in (x, y))
+        wanted = (a @ b).astype(np.float32)
+        np.testing.assert_allclose(make(a=element, b=element, c=float32).execute(x, y), wanted, rtol=1e-6)
+        found = make(a=element, b=element, c=element).execute(x, y)
+        np.testing.assert_array_equal(np.asarray(found, float), wanted.astype(dtype).astype(float))
+    big = np.full((40, 70), 1e39)
+    with pytest.raises(RangeError, match="A: 1e\\+39 as bf16"):
+        make(a=ascend.bf16, b=ascend.bf16, c=float32).execute(big, y)
+    for a, b, what in ((x, y, "A: "), (np.ones((40, 70)), y, "B: ")):
+        with pytest.raises(RangeError, match=f"{what}.* as int8\n +expected +whole numbers"):
+            make(a=int8, b=int8, c=int32).execute(a, b)
+
+
+@pytest.mark.parametrize("swizzle", [ascend.BlockSchedulerAswt, ascend.ColumnBlockSwizzle])
+def test_blocks_begin_at_whole_fractals_or_are_refused(swizzle):
+    """These swizzles cut what is left of columns, or of blocks, anywhere: rows can be read from there, fractals not."""
+    given = {"swizzle": swizzle, "cores": 7, "arch": Ascend950, "problem": (7, 33, 33)}
+    assert make(**given).check().holds
+    for more, what in (
+        ({"b": (half, ascend.zN)}, "b=(half, RowMajor)"),
+        ({"c": (half, ascend.zN)}, "c=(half, RowMajor)"),
+        ({"a": (half, nZ), "swizzle": ascend.BlockSchedulerAswt}, "a=(half, RowMajor)"),
+    ):
+        with pytest.raises(LeafTypeError, match="blocks that begin at") as refused:
+            make(**{**given, **more})
+        assert what in str(refused.value)
+        assert make(**{**given, **more, what[0]: (half, RowMajor)}).check().holds
+
+
 def test_words_of_a_transposed_a_run_at_every_tail_of_k():
     """On AtlasA2 Mmad reads k in whole 16 there, told kDirectionAlign: findings R1."""
     rng = np.random.default_rng(1)

@@ -235,6 +235,10 @@ def test_the_text_names_the_buffer_that_fixpipe_reads(problem):
         ({"arch": Ascend950, "c": (half, zN)}, "c of the tag zN on Ascend950"),
         ({"arch": Ascend950, "split": "SPLIT_M"}, "split='SPLIT_M' with C of half"),
         (
+            {"arch": Ascend950, "split": "SPLIT_N", "a": half, "b": half, "c": float32},
+            "split='SPLIT_N' with quant='PER_CHANNEL'",
+        ),
+        (
             {"swizzle": ascend.SingleCoreSplitkGemmIdentityBlockSwizzle[20, 0]},
             "slices of k with c=half",
         ),

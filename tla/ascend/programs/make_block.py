@@ -12,17 +12,17 @@ from typing import Any
 
 from ...core.element import Element, half
 from ...core.errors import LeafTypeError, RangeError, require_type
-from ...core.int_tuple import shown
+from ...core.int_tuple import modes_of, shown
 from ...core.ints import known, leaf
 from ...core.layout import Layout, require_origin
 from ...symbolic.symint import SymInt
 from ..architecture import AtlasA2, as_architecture
 from ..element import as_element
 from ..recognize import recognize
-from ..schedules import BlockSwizzle, GemmIdentityBlockSwizzle
+from ..schedules import BlockSwizzle, GemmIdentityBlockSwizzle, Schedule
 from ..schedules.schedule import positive, sizes_of
 from ..schedules.swizzles import require_product_swizzle
-from ..tags import GIVEN, RowMajor, Tag, zN
+from ..tags import GIVEN, PaddingColumnMajor, PaddingRowMajor, RowMajor, Tag, nZ, zN
 from ..transfers.fixpipe import settings_of
 from .any_matmul import AnyMatmulBlock
 from .any_sizes import NAMES
@@ -138,10 +138,11 @@ def block(
         return made
     schedule = swizzle(sizes, tiles, cores=cores, splitkFactor=splitkFactor)
     adds = factor > 1 or any(b.extents[2] < k for blocks in schedule.table for b in blocks)
+    _require_starts(schedule, {"A": (left, (0, 2)), "B": (right, (2, 1)), "C": (out, (0, 1))})
     if adds:
         _require_added(out.element, total, bias, relu)
     if split is not None:
-        require_split(split, arch, (out.element, out.tag), total, adds)
+        require_split(split, arch, (out.element, out.tag), total, adds, quant)
         widths = {b.extents[1] for blocks in schedule.table for b in blocks if min(b.extents) > 0}
         require_whole_halves(split, unit_flag, widths)
     padded = tuple(x.name for x in matrices)
@@ -199,6 +200,27 @@ def _require_scale(quant: str, scale: Any, settings: Mapping[str, str]) -> None:
     if mode in ("NoQuant", "F322F16", "F322BF16"):
         expected = "a conversion that scales: on AtlasA2 to int8 or uint8, and of int32 to half"
         raise LeafTypeError(f"{what}, {mode}, which scales nothing", expected, "leave out quant= and scale=")
+
+
+def _require_starts(schedule: Schedule, matrices: Mapping[str, tuple[Operand, tuple[int, int]]]) -> None:
+    """LeafTypeError for a matrix in fractals, or in blocks, where a swizzle has blocks that begin inside of one.
+
+    matrices   each with the modes of (m, n, k) that it has
+    """
+    starts = {b.start for blocks in schedule.table for b in blocks if min(b.extents) > 0}
+    for name, (x, modes) in matrices.items():
+        for side, mode in enumerate(modes):
+            unit = _unit(x, side)
+            if odd := sorted(at for start in starts if (at := start[mode]) % unit):
+                what = f"{name} of the tag {x.tag}, of which {schedule.swizzle} has blocks that begin at {odd[0]}"
+                raise LeafTypeError(what, f"multiples of {unit}", f"write {name.lower()}=({x.element}, RowMajor)")
+
+
+def _unit(x: Operand, side: int) -> int:
+    """The rows, or the columns, that a tile of a matrix begins at a multiple of."""
+    if x.tag in (PaddingRowMajor, PaddingColumnMajor):
+        return int(modes_of(x.layout.shape[side])[0])
+    return int(x.element.C0) if (x.tag, side) in ((zN, 1), (nZ, 0)) else 1
 
 
 def _require_added(c: Element, total: Element, bias: bool, relu: bool) -> None:

@@ -28,7 +28,9 @@ EMPTY, FULL = 6, 8
 MOST_UB = FULL - EMPTY
 
 
-def require_split(split: object, arch: Architecture, c: tuple[Element, Tag], total: Element, adds: bool) -> None:
+def require_split(
+    split: object, arch: Architecture, c: tuple[Element, Tag], total: Element, adds: bool, quant: str
+) -> None:
     """LeafTypeError for another way, and for results that do not take it."""
     if split not in SPLIT_MODES:
         expected = f"None, or one of {', '.join(SPLIT_MODES)}"
@@ -37,6 +39,11 @@ def require_split(split: object, arch: Architecture, c: tuple[Element, Tag], tot
         ("AtlasA" in arch.name, f"on {arch}", "on Ascend950"),
         (c[1] is not RowMajor, f"with C of the tag {c[1]}", "C of RowMajor"),
         (split in SPLITS and c[0] != total, f"with C of {c[0]}", f"c={total}: nothing is converted on the way to two"),
+        (
+            split in SPLITS and quant != "NO_QUANT",
+            f"with quant={quant!r}",
+            "no quant=: nothing is scaled on the way to two",
+        ),
         (adds, "with slices of k that are added", "whole sums"),
     ):
         if wrong:
