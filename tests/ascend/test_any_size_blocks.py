@@ -7,7 +7,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from ascend_blocks import EXAMPLES, equal_to_numpy, example, problem_of
+from ascend_blocks import ANY, equal_to_numpy, example, problem_of
 from catlass_examples import available, built
 
 from tla import MakeLayout, ascend, dim, dims
@@ -18,6 +18,7 @@ from tla.ascend import (
     ColumnMajor,
     GemmIdentityBlockSwizzle,
     RowMajor,
+    SplitkGemmIdentityBlockSwizzle,
     block,
     check,
     float32,
@@ -35,13 +36,6 @@ from tla.core.errors import RangeError, TlaError
 from night import amount, some
 
 TILES = (32, 64, 64), (32, 64, 32)
-#: The examples whose blocks are dealt in turn, with all of k: of the others no program is for all sizes.
-ANY = [
-    name
-    for name, e in EXAMPLES.items()
-    if "splitkFactor" not in e.more
-    and str(e.more.get("swizzle", "GemmIdentityBlockSwizzle")).partition("[")[0] == "GemmIdentityBlockSwizzle"
-]
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +104,65 @@ def test_what_the_tiles_of_an_example_itself_are_proved_for():
     for name in amount(["31_small_matmul"], ANY):
         report = example(name, dims("M N K", at_most=2**20), small=False).check()
         assert report.holds, (name, str(report))
+
+
+# ------------------------------------------------------------------------------------------------ slices of k
+
+#: Blocks that add slices of k: a name or a number for k, more slices than tiles of it, scales of columns.
+SLICES = {
+    "two": {"splitkFactor": 2, "cores": 3},
+    "more than tiles": {"splitkFactor": 7, "cores": 4, "stages": {"L1": 3, "L0C": 2}},
+    "one stage": {"splitkFactor": 3, "stages": 1},
+    "columns scaled": {"splitkFactor": 3, "arch": Ascend950, "quant": "PER_CHANNEL", "cores": 2},
+    "k of 100": {"splitkFactor": 2, "k": 100},
+    "k of 300": {"splitkFactor": 3, "k": 300, "unit_flag": True, "cores": 2},
+    "k of whole 48": {"splitkFactor": 2, "k": dim("K", multiple_of=48, at_most=480)},
+}
+
+
+def sliced(way, problem=None):
+    more = {"c": float32, "swizzle": SplitkGemmIdentityBlockSwizzle[3, 0], **SLICES[way]}
+    k = more.pop("k", dim("K", at_most=2**20))
+    m, n = dims("M N", at_most=2**20)
+    return block(problem or (m, n, k), *TILES, **more), k
+
+
+@pytest.mark.parametrize("way", some(SLICES, 2))
+def test_slices_of_k_of_any_size(way):
+    """Proved for all sizes; for random ones the statements of the block that knows them, and numpy's product."""
+    made, k = sliced(way)
+    report = made.check()
+    assert report.holds, str(report)
+    assert len(report.proved) == 3
+    rng = np.random.default_rng(11)
+    for _ in range(amount(3, 50)):
+        m, n, deep = problem_of(rng)
+        deep = int(k) if isinstance(k, int) else 48 * (1 + deep % 10) if "48" in way else deep
+        known, _k = sliced(way, (m, n, deep))
+        for core, program in enumerate(known.programs):
+            assert [*stated(*made.program_at(known, core))] == [*stated(program, {})], (m, n, deep)
+        x, y, before = rng.integers(-3, 4, (m, deep)), rng.integers(-3, 4, (deep, n)), rng.integers(-9, 10, (m, n))
+        scale = rng.integers(-8, 9, n) / 8 if made.plan.channels else None
+        wanted = x @ y * (1 if scale is None else scale)
+        np.testing.assert_array_equal(made.execute(x, y, scale=scale, before=before), wanted + before)
+        np.testing.assert_array_equal(known.execute(x, y, scale=scale), wanted)
+
+
+def test_a_fault_in_the_slices_is_found():
+    """Names of slices with other values: an element of C has more than its sum, or less."""
+    made, _ = sliced("two")
+    wrong = {
+        "slice": lambda s: [s._replace(value=s.value * 0)],
+        "number": lambda s: [s._replace(value=s.value * 0)],
+        "firstTile": lambda s: [s._replace(value=s.value * 0)],
+        "tilesK": lambda s: [s._replace(value=s.value - 1)],
+        "tiles": lambda s: [s._replace(value=s.value + 1)],
+        "shared": lambda s: [s._replace(value=s.value - 1)],
+    }
+    for i, s in enumerate(flat(made.program.body)):
+        if isinstance(s, Assign) and str(s.variable) in wrong:
+            assert found(broken_block(made, changed(made.program.body, i, wrong.pop(str(s.variable))))), s
+    assert not wrong
 
 
 # ---------------------------------------------------------------------------------------- which block a core takes
@@ -267,7 +320,16 @@ def test_the_proof_of_flags_is_of_every_number_of_tiles():
             "for sizes that are names",
             {"swizzle": GemmIdentityBlockSwizzle[2, 1]},
         ),
-        ({"splitkFactor": 2, "c": float32}, "with sizes that are names", {}),
+        (
+            {"splitkFactor": 2, "c": float32},
+            "with splitkFactor=2",
+            {"splitkFactor": 2, "c": float32, "swizzle": SplitkGemmIdentityBlockSwizzle[3, 0]},
+        ),
+        (
+            {"splitkFactor": 2, "c": float32, "swizzle": SplitkGemmIdentityBlockSwizzle[3, 0], "relu": True},
+            "slices of k with relu=True",
+            {"relu": True},
+        ),
         ({"a": (half, MakeLayout[half, RowMajor](40, 70))}, "a with a layout", {"a": (half, ColumnMajor)}),
         ({"c": (half, ColumnMajor)}, "c of the tag ColumnMajor", {}),
     ],

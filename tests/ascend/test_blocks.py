@@ -11,7 +11,22 @@ from ascend_blocks import EXAMPLES, equal_to_numpy, example, problem_of
 from catlass_logs import ELEMENTS, LOGS, tensors_of
 
 from tla import GetTile, MakeLayout, MakeTensor, ascend, dims
-from tla.ascend import L0C, Ascend950, AtlasA2, Buffer, ColumnMajor, RowMajor, block, float32, half, int8, int32, nZ, zZ
+from tla.ascend import (
+    L0C,
+    Ascend950,
+    AtlasA2,
+    Buffer,
+    ColumnMajor,
+    GemmIdentityBlockSwizzle,
+    RowMajor,
+    block,
+    float32,
+    half,
+    int8,
+    int32,
+    nZ,
+    zZ,
+)
 from tla.ascend.programs import Multiply, SetFlag
 from tla.ascend.programs.mmad import _require_aligned
 from tla.ascend.programs.values import Values
@@ -114,7 +129,7 @@ TO_HALF = {"a": int8, "b": (int8, ColumnMajor), "c": half, "quant": "PER_TENSOR"
         ),
         (
             {"splitkFactor": 2, "swizzle": ascend.SplitkGemmIdentityBlockSwizzle},
-            "splitkFactor=2 with C of half",
+            "slices of k with c=half",
             {"splitkFactor": 2, "swizzle": ascend.SplitkGemmIdentityBlockSwizzle, "c": float32},
         ),
     ],
@@ -127,6 +142,34 @@ def test_what_no_block_can_be_is_refused_and_the_fix_works(given, message, mende
 
 def make(l1=TILES[0], l0=TILES[1], problem=(40, 50, 70), **more):
     return block(problem, l1, l0, **more)
+
+
+#: Swizzles that cut k of a problem, whose slices are added in C; and what a sum of slices is not.
+CUTS = {
+    "splitk": {"swizzle": ascend.SplitkGemmIdentityBlockSwizzle[3, 0], "splitkFactor": 3},
+    "single core": {"swizzle": ascend.SingleCoreSplitkGemmIdentityBlockSwizzle[20, 0], "cores": 2},
+    "tail": {"swizzle": ascend.TailSplitkGemmIdentityBlockSwizzle[3, 0], "cores": 4},
+    "streamk": {"swizzle": ascend.StreamkGemmIdentityBlockSwizzle[3, 0], "cores": 20},
+}
+NO_SUMS = {
+    "relu=True": {"relu": True},
+    "biases": {"bias": True},
+    "c=half": {"c": half},
+    "c=int8": {"a": int8, "b": (int8, ColumnMajor), "c": int8, "quant": "PER_TENSOR", "scale": 0.5},
+}
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("what", NO_SUMS)
+def test_slices_whose_sum_is_not_the_result_are_refused(cut, what):
+    """Biases come with each slice, each is cut off at 0, each is rounded: what is added so is another matrix."""
+    given = {"c": float32, "problem": (70, 130, 300), **CUTS[cut]}
+    with pytest.raises(LeafTypeError, match=f"slices of k with {what}"):
+        make(**{**given, **NO_SUMS[what]})
+    assert make(**given).plan.adds
+    assert not make(
+        **{**given, **NO_SUMS[what], "swizzle": GemmIdentityBlockSwizzle[3, 0], "splitkFactor": 1}
+    ).plan.adds
 
 
 def test_arrays_of_other_sizes_and_values_are_refused():
@@ -149,6 +192,42 @@ def test_what_is_no_array_of_real_numbers_is_refused(given):
     for made in (block((30, 40, 50), *TILES), block(dims("M N K"), *TILES)):
         with pytest.raises(LeafTypeError, match="A"):
             made.execute(given, np.ones((50, 40)))
+
+
+def test_numbers_are_those_of_their_types():
+    """Floats are rounded on the way in and out, of bf16 too; fractions are no integers."""
+    import ml_dtypes
+
+    rng = np.random.default_rng(4)
+    x, y = rng.normal(size=(40, 70)), rng.normal(size=(70, 50))
+    for element, dtype in ((half, np.float16), (ascend.bf16, ml_dtypes.bfloat16)):
+        a, b = (v.astype(np.float32).astype(dtype).astype(float) for v in (x, y))
+        wanted = (a @ b).astype(np.float32)
+        np.testing.assert_allclose(make(a=element, b=element, c=float32).execute(x, y), wanted, rtol=1e-6)
+        found = make(a=element, b=element, c=element).execute(x, y)
+        np.testing.assert_array_equal(np.asarray(found, float), wanted.astype(dtype).astype(float))
+    big = np.full((40, 70), 1e39)
+    with pytest.raises(RangeError, match="A: 1e\\+39 as bf16"):
+        make(a=ascend.bf16, b=ascend.bf16, c=float32).execute(big, y)
+    for a, b, what in ((x, y, "A: "), (np.ones((40, 70)), y, "B: ")):
+        with pytest.raises(RangeError, match=f"{what}.* as int8\n +expected +whole numbers"):
+            make(a=int8, b=int8, c=int32).execute(a, b)
+
+
+@pytest.mark.parametrize("swizzle", [ascend.BlockSchedulerAswt, ascend.ColumnBlockSwizzle])
+def test_blocks_begin_at_whole_fractals_or_are_refused(swizzle):
+    """These swizzles cut what is left of columns, or of blocks, anywhere: rows can be read from there, fractals not."""
+    given = {"swizzle": swizzle, "cores": 7, "arch": Ascend950, "problem": (7, 33, 33)}
+    assert make(**given).check().holds
+    for more, what in (
+        ({"b": (half, ascend.zN)}, "b=(half, RowMajor)"),
+        ({"c": (half, ascend.zN)}, "c=(half, RowMajor)"),
+        ({"a": (half, nZ), "swizzle": ascend.BlockSchedulerAswt}, "a=(half, RowMajor)"),
+    ):
+        with pytest.raises(LeafTypeError, match="blocks that begin at") as refused:
+            make(**{**given, **more})
+        assert what in str(refused.value)
+        assert make(**{**given, **more, what[0]: (half, RowMajor)}).check().holds
 
 
 def test_words_of_a_transposed_a_run_at_every_tail_of_k():

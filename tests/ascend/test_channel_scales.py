@@ -115,6 +115,20 @@ def test_over_the_unified_buffer_of_a_vector_core():
     assert ", l1Scale, p);" in made.text()
 
 
+def test_slices_of_k_are_scaled_one_by_one():
+    """Of float to float, which Ascend950 has: a sum of scaled slices is the scaled sum."""
+    swizzle = ascend.SplitkGemmIdentityBlockSwizzle[3, 0]
+    for factor, seed in ((2, 1), (3, 2), (9, 3)):
+        rng = np.random.default_rng(seed)
+        m, n, k = (int(x) for x in rng.integers(1, 150, 3))
+        x, y, _, scale = given_to(rng, m, n, k)
+        more = {"a": half, "b": half, "c": float32, "splitkFactor": factor, "swizzle": swizzle, "cores": 3}
+        made = channels((m, n, k), Ascend950, **more)
+        np.testing.assert_array_equal(made.execute(x, y, scale=scale), x @ y * scale)
+        report = made.check()
+        assert report.holds, ((m, n, k), str(report))
+
+
 def test_buffers_of_scales_lie_within_their_memories():
     made = channels((150, 300, 520), tiles=((128, 256, 256), (128, 256, 128)), bias=True)
     found = {b.name: (b.position, b.address, b.end) for b in made.buffers.values()}
@@ -221,8 +235,12 @@ def test_the_text_names_the_buffer_that_fixpipe_reads(problem):
         ({"c": int32}, "Fixpipe of int32 to int32 with quant='PER_CHANNEL'"),
         ({"arch": Ascend950, "split": "SPLIT_M"}, "split='SPLIT_M' with C of half"),
         (
+            {"arch": Ascend950, "split": "SPLIT_N", "a": half, "b": half, "c": float32},
+            "split='SPLIT_N' with quant='PER_CHANNEL'",
+        ),
+        (
             {"swizzle": ascend.SingleCoreSplitkGemmIdentityBlockSwizzle[20, 0]},
-            "quant='PER_CHANNEL' with slices of k that are added",
+            "slices of k with c=half",
         ),
     ],
 )
@@ -244,12 +262,18 @@ def test_scales_are_given_where_they_are_wanted():
         block((4, 5, 6), *TILES, c=float32).execute(x, y, scale=np.ones(5))
 
 
-def test_no_rate_and_no_other_language_has_them():
+def test_tiles_are_chosen_for_them():
+    more = {"a": int8, "b": (int8, ColumnMajor), "c": half, "quant": "PER_CHANNEL"}
+    found = plan((300, 700, 64), cores=2, **more)
+    assert found.block.estimate() == found.estimate
+    assert found.block.check(0).holds
+    narrow = {**more, "arch": replace(AtlasA2, sizes={**AtlasA2.sizes, "FixBuf": 1024})}
+    assert any(t.l1[1] > 128 for t in plan((64, 200, 64), **more).tried)
+    assert all(t.l1[1] <= 128 for t in plan((64, 200, 64), **narrow).tried)
+
+
+def test_no_other_language_has_them():
     made = channels((40, 50, 70))
-    with pytest.raises(LeafTypeError, match="a block without quant='PER_CHANNEL': no published rate"):
-        made.estimate()
-    with pytest.raises(LeafTypeError, match="no published rate"):
-        plan((64, 64, 64), a=int8, b=(int8, ColumnMajor), c=half, quant="PER_CHANNEL")
     for language in ("catlass", "dsl"):
         with pytest.raises(LeafTypeError, match="text\\('ascendc'\\)"):
             made.text(language)

@@ -1,6 +1,7 @@
 """Estimates of blocks: against the longest path through a core's statements, with costs told anew; and the choice of
 tiles, against all."""
 
+import collections
 import itertools
 import random
 
@@ -11,8 +12,12 @@ from tla.ascend import (
     AtlasA2,
     ColumnMajor,
     Rates,
+    RowMajor,
+    SplitkGemmIdentityBlockSwizzle,
     block,
     float32,
+    fp8_e4m3,
+    fp8_e5m2,
     half,
     int8,
     int32,
@@ -26,7 +31,8 @@ from tla.core.errors import LeafTypeError, RangeError
 
 from night import amount
 
-PIPES = ("MTE1", "MTE2", "M", "FIX")
+PIPES = ("MTE1", "MTE2", "M", "FIX", "V", "MTE3", "AIV0", "AIV1")
+CUBE = PIPES[:4]
 KINDS = (
     {},
     {"a": (half, ColumnMajor)},
@@ -38,6 +44,20 @@ KINDS = (
     {"stages": 1},
     {"stages": 3, "b": (half, zN)},
 )
+#: Blocks with more than matrices in them: each with what it is given besides, the architecture first.
+MORE = {
+    "channels": (AtlasA2, {"a": int8, "b": (int8, ColumnMajor), "quant": "PER_CHANNEL"}),
+    "channels on Ascend950": (Ascend950, {"a": int8, "b": int8, "quant": "PER_CHANNEL", "bias": True}),
+    "sparse": (AtlasA2, {"a": int8, "b": (int8, ColumnMajor), "c": int32, "sparse": True}),
+    "scales": (Ascend950, {"a": fp8_e4m3, "b": (fp8_e5m2, ColumnMajor), "c": float32, "scales": True}),
+    "scales, turned": (Ascend950, {"a": (fp8_e4m3, ColumnMajor), "b": fp8_e5m2, "c": float32, "scales": True}),
+    **{way: (Ascend950, {"c": float32, "split": way}) for way in ("NO_SPLIT", "SPLIT_M", "SPLIT_N")},
+    "two of UB": (Ascend950, {"c": float32, "split": "SPLIT_M", "stages": {"UB": 2}, "unit_flag": False}),
+    "slices": (
+        AtlasA2,
+        {"c": float32, "splitkFactor": 2, "swizzle": SplitkGemmIdentityBlockSwizzle[3, 0]},
+    ),
+}
 
 
 def packages(length):
@@ -53,16 +73,41 @@ def cost(s):
     """The pipe and the cycles of a transfer or a product, from the fields."""
     if isinstance(s, Multiply):
         p, left = s.instruction.parameters, s.instruction.elements[1]
-        deep = -(-p["k"] * left.bits // 256)
+        deep = -(-p["k"] * left.bits // (512 if s.instruction.sparse else 256))
         return "M", -(-p["m"] // 16) * -(-p["n"] // 16) * deep * (2 if left.bits == 32 else 1)
+    if s.what.startswith("zeros behind"):
+        return "MTE2", sum(-(-p["repeatTimes"] * p["blockNum"] * 32 // 128) for p in (x.parameters for x in s.body))
+    if s.what.endswith("into blocks"):
+        return "V", sum(map(banked, s.body))
     moves = [m.instruction for m in s.body]
-    if s.what.endswith("to L1"):
+    if s.what.endswith(("to L1", "to UB")) and not s.what.startswith("C"):
         return "MTE2", 210 + sum(runs * packages(length) * 4 for runs, length in map(read, moves))
-    if s.what == "C to GM":
+    if s.src.startswith("ub"):
+        pipe = f"AIV{s.src[2]}" if s.src[2].isdigit() else "MTE3"
+        return pipe, sum(-(-len(written(i)) * i.element.bits // 8 // 128) for i in moves)
+    if s.what in ("C to GM", "C to UB"):
         fields = [(i.parameters["mSize"] * i.parameters["nSize"], i.element.bits // 8) for i in moves]
         return "FIX", sum(-(-n * 4 // 256) + -(-n * size // 128) for n, size in fields)
-    wide = 256 if s.what.startswith("A") else 128
-    return "MTE1", 26 + sum(-(-len(written(i)) * i.element.bits // 8 // wide) for i in moves)
+    wide = 256 if s.what.split("scales of ")[-1].startswith("A") else 128
+    bits = [i.element.bits + 2 * (s.dst.startswith("l0B") and bool(m.beside)) for i, m in zip(moves, s.body)]
+    return ("FIX" if s.dst == "fb" else "MTE1"), 26 + sum(
+        -(-len(written(i)) * b // 8 // wide) for i, b in zip(moves, bits)
+    )
+
+
+def banked(s):
+    """The cycles of a Copy: in each repeat the blocks of 32 bytes that one of 16 bank groups reads, or writes, at most."""
+    total = 0
+    for i in s.instructions:
+        p, c0 = i.parameters, 256 // i.elements[0].bits
+        for r in range(p["repeatTimes"]):
+            taken = []
+            for side, at in zip(("dst", "src"), i.places):
+                steps = p[f"{side}BlkStride"], p[f"{side}RepStride"]
+                blocks = {at // c0 + j * steps[0] + r * steps[1] for j in range(-(-p["mask"] // c0))}
+                taken.append(max(collections.Counter(b % 16 for b in blocks).values()))
+            total += max(taken)
+    return total
 
 
 def read(i):
@@ -88,7 +133,7 @@ def longest_path(statements):
     """When the last statement is done: ends are raised until none is before what it waits for."""
     nodes, last, sets, waits, everything = [], dict.fromkeys(PIPES), {}, {}, None
     for s in statements:
-        before = [everything] if everything is not None else []
+        before = []
         if isinstance(s, (SetFlag, WaitFlag)):
             pipe = s.event.split("_")[isinstance(s, WaitFlag)]
             queue = sets if isinstance(s, SetFlag) else waits
@@ -96,16 +141,18 @@ def longest_path(statements):
             queue[s.event, s.id].append(len(nodes))
             own, flag = 0, (s.event, s.id, number) if isinstance(s, WaitFlag) else None
         elif isinstance(s, PipeBarrier) and s.pipe == "ALL":
-            before += [n for n in last.values() if n is not None]
+            before += [last[pipe] for pipe in CUBE if last[pipe] is not None]
             nodes.append((0, before, None))
-            everything, last = len(nodes) - 1, dict.fromkeys(PIPES)
+            everything, last = len(nodes) - 1, {**last, **dict.fromkeys(CUBE)}
             continue
-        elif isinstance(s, (Part, Multiply)):
+        elif isinstance(s, Multiply) or (isinstance(s, Part) and s.body):
             (pipe, own), flag = cost(s), None
         else:
             continue
         if last.get(pipe) is not None:
             before.append(last[pipe])
+        elif everything is not None and pipe in CUBE:
+            before.append(everything)
         last[pipe] = len(nodes)
         nodes.append((own, before, flag))
     ends = [0] * len(nodes)
@@ -135,6 +182,57 @@ def test_a_core_takes_its_longest_path(seed):
     assert made.timeline(found.core)[-1].end == found.cycles
 
 
+FAST = Rates(gm=10**9, l2=10**9)
+
+
+@pytest.mark.parametrize("way", MORE)
+def test_what_a_block_has_besides_takes_its_time(way):
+    """Scales, an index, halves over vector cores: the longest path, with each cost from the fields."""
+    arch, more = MORE[way]
+    for seed in range(amount(1, 20)):
+        rng = random.Random(seed)
+        problem = rng.randint(1, 150), rng.randint(1, 150), 8 * rng.randint(1, 25)
+        made = block(problem, (64, 64, 128), (64, 64, 64), arch, cores=2, **more)
+        ends = [longest_path(program.body) for program in made.programs]
+        found = made.estimate(FAST)
+        assert found.cycles == max(ends), problem
+        assert max(s.end for s in made.timeline(found.core, FAST)) == found.cycles
+        for core, blocks in enumerate(made.schedule.table):
+            assert Clock(made.plan, FAST).cycles(blocks) == ends[core]
+
+
+@pytest.mark.parametrize("way", ["PADDING_ND", "PADDING_NZ", "PADDING_BLOCK_ND"])
+def test_vector_cores_that_lay_matrices_out_anew_go_before(way):
+    """A block with padding= takes what its slowest vector core takes, and then what its slowest core takes."""
+    rng = random.Random(way)
+    for tags in itertools.product((RowMajor, ColumnMajor), repeat=amount(1, 2)):
+        problem = tuple(rng.randint(1, 400) for _ in range(3))
+        sides = {"a": (half, tags[0]), "b": (half, tags[-1])}
+        made = block(problem, (64, 64, 128), (64, 64, 64), padding=dict.fromkeys("AB", way), cores=2, **sides)
+        before = [longest_path(program.body) for program in made.paddings.programs]
+        found = made.estimate(FAST)
+        assert found.cycles == max(before) + max(longest_path(program.body) for program in made.programs)
+        body = made.paddings.programs[before.index(max(before))].body
+        busy = collections.Counter()
+        for pipe, cycles in (cost(s) for s in body if isinstance(s, Part)):
+            busy[pipe] += cycles
+        assert dict(busy) == dict(found.vectors)
+        assert [*found.vectors] == (["MTE2", "MTE3", "V"] if way == "PADDING_NZ" else ["MTE2", "MTE3"])
+        assert sum((collections.Counter(t) for t in found.tiles), collections.Counter()) == busy
+        assert all({*t} == {*found.vectors} for t in found.tiles)
+        for name in found.vectors:
+            assert f"{name} of vector cores {found.vectors[name]} " in str(found)
+
+
+def test_memory_is_shared_by_what_is_laid_out_anew_too():
+    shapes, way = ((512, 256, 512), (128, 128, 128), (128, 128, 64)), {"padding": {"A": "PADDING_ND"}}
+    with_, without = (block(*shapes, cores=4, **more).estimate(Rates(gm=1)) for more in (way, {}))
+    assert with_.memory["global memory"] - without.memory["global memory"] == 2 * 512 * 512 * 2
+    assert with_.cycles - without.cycles == 2 * 512 * 512 * 2
+    assert block(*shapes, cores=1, **way).estimate(Rates(load_start=10**5)).bound == "MTE2"
+    assert block(*shapes, cores=20, **way).estimate(Rates(store=1)).rows["MTE3 of vector cores"] > 1000
+
+
 @pytest.mark.parametrize("seed", range(amount(8, 80)))
 def test_skipped_blocks_take_what_they_take_one_by_one(seed):
     rng = random.Random(seed)
@@ -158,7 +256,7 @@ def test_pipes_and_steps_add_up():
     for more in KINDS:
         made = block((100, 90, 200), (64, 64, 64), (64, 64, 32), **more)
         found, spans = made.estimate(), made.timeline()
-        assert {s.pipe for s in spans} == {*found.pipes} == {*PIPES}
+        assert {s.pipe for s in spans} == {*found.pipes} == {*CUBE}
         for pipe, busy in found.pipes.items():
             own = [s for s in spans if s.pipe == pipe]
             assert all(a.end <= b.begin for a, b in itertools.pairwise(own))
@@ -204,6 +302,17 @@ def test_architectures_without_rates_and_bad_rates_are_refused():
             Rates(**wrong)
     with pytest.raises(RangeError, match="core 3 of 1"):
         made.timeline(3, Rates())
+
+
+def test_problems_too_large_to_go_through_are_refused():
+    """By what they are, before anything is gone through."""
+    deep = block((16, 16, 2**33), (16, 16, 512), (16, 16, 512))
+    for predict in (deep.estimate, deep.timeline, lambda: plan((2**20, 2**20, 2**20)), lambda: plan((16, 16, 2**33))):
+        with pytest.raises(RangeError, match=r"products of a core, one by one\n +expected +at most 1000000"):
+            predict()
+    assert block((16, 16, 2**33), (16, 16, 512), (16, 16, 512)).schedule.tasks == 1
+    many = block((2**13, 2**13, 2**13), (128, 256, 256), (128, 256, 64), cores=20)
+    assert many.estimate().bound == "M"
 
 
 # ------------------------------------------------------------------------------------------------------------- plans

@@ -3,10 +3,11 @@ are put in."""
 
 import itertools
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
-from ascend_blocks import EXAMPLES, example
+from ascend_blocks import EXAMPLES, example, row_of
 from catlass_logs import LOGS, tensors_of
 from test_convolution_blocks import convolved
 
@@ -492,6 +493,24 @@ def test_tensors_and_results_that_are_none_are_refused():
     line = '{"call": "DataCopy", "args": [{"type": "half", "position": 1, "address": 0}, {"type": "half", "position": -1, "address": 5}, 16]}'
     with pytest.raises(RangeError, match="the address 0x5 in global memory"):
         check([line], {"A": (4096, half, layout)}, [])
+
+
+def logged(name):
+    """What the log of an example shows: its statements are the block's, or they are right, or a fault is found."""
+    logs = [n for n in LOGS if n.split(" ")[0] == name]
+    if any(LOGS[n].get("block") for n in logs):
+        return "equal"
+    return "fault found" if {*logs} & {*WRONG} else "right" if logs else "-"
+
+
+def test_the_table_of_examples_in_the_docs_is_what_is_tested():
+    rows = [row_of(name, logged(name)) for name in EXAMPLES]
+    docs = Path(__file__).parents[2] / "docs"
+    for page in ("transfers.md", "transfers_zh.md"):
+        lines = (docs / page).read_text().splitlines()
+        first = lines.index(rows[0])
+        assert lines[first : first + len(rows)] == rows, page
+        assert not lines[first + len(rows)]
 
 
 def test_every_example_has_a_log_or_a_block():

@@ -197,8 +197,6 @@ def test_what_is_not_padded_is_refused():
     for language in ("catlass", "dsl"):
         with pytest.raises(LeafTypeError, match="a block with padding="):
             given.text(language)
-    with pytest.raises(LeafTypeError, match="an estimate of a block with padding="):
-        given.estimate()
     with pytest.raises(LeafTypeError, match="plan with padding="):
         plan((64, 64, 64), padding={"A": "PADDING_ND"})
     assert made((32, 32, 32), {}).paddings is None

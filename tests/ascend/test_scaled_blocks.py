@@ -12,7 +12,6 @@ from tla.ascend import (
     BlockSchedulerAswt,
     ColumnMajor,
     GemmIdentityBlockSwizzle,
-    Rates,
     RowMajor,
     SplitkGemmIdentityBlockSwizzle,
     block,
@@ -131,11 +130,11 @@ def test_what_has_no_scales_is_refused_and_the_fix_works(given, message, mended)
     assert scaled(**{"problem": (20, 20, 40), **mended}).check().holds
 
 
-def test_other_architectures_texts_and_estimates_are_refused():
+def test_other_architectures_and_texts_are_refused():
     with pytest.raises(LeafTypeError, match="on AtlasA2"):
         block((20, 20, 40), *TILES, a=fp8_e4m3, b=fp8_e4m3, scales=True)
     made = scaled((20, 20, 40))
-    for refused in (made.text, lambda: made.text("catlass"), lambda: made.estimate(Rates())):
+    for refused in (made.text, lambda: made.text("catlass")):
         with pytest.raises(LeafTypeError, match="with scales"):
             refused()
 

@@ -148,6 +148,27 @@ EXAMPLES = {
 }
 
 
+#: The swizzles whose blocks one program deals for problems of any size.
+IN_TURN = "GemmIdentityBlockSwizzle", "SplitkGemmIdentityBlockSwizzle"
+#: The examples of which there is a program for all sizes: their blocks are dealt in turn, in slices of k too.
+ANY = [n for n, e in EXAMPLES.items() if str(e.more.get("swizzle", IN_TURN[0])).partition("[")[0] in IN_TURN]
+
+
+def row_of(name, logged):
+    """The row of an example in the table of the documentation; logged: what its log shows."""
+
+    def side(x):
+        element, tag = x if isinstance(x, tuple) else (x, "RowMajor")
+        return f"{element}{'' if str(tag) == 'RowMajor' else f' {tag}'}"
+
+    e = EXAMPLES[name]
+    a, b, c = (side(e.more[x]) for x in "abc")
+    rest = [f"{k}={v}" for k, v in e.more.items() if k not in ("a", "b", "c", "cores")]
+    tiles = [str(x).replace(" ", "") for x in (e.l1, e.l0)]
+    cells = [name, e.arch, f"{a}, {b}: {c}", f"{tiles[0]} {tiles[1]}", ", ".join(rest) or "-", logged]
+    return "| " + " | ".join(map(str, [*cells, "yes" if name in ANY else "no"])) + " |"
+
+
 def example(name, problem, small=True):
     """The block of an example for a problem, in its own tiles, or in smaller ones."""
     e = EXAMPLES[name]

@@ -44,6 +44,7 @@ class AnyMatmulBlock:
     plan       matrices, tiles, buffers, and what is done with the result
     swizzle    how blocks are dealt to cores
     cores      how many there are where it is executed or checked: the text is for any number
+    slices     of k, which are added in C
     made       gives the block of a problem whose sizes are numbers
 
     >>> from tla import dims
@@ -60,6 +61,7 @@ class AnyMatmulBlock:
     plan: Plan
     swizzle: BlockSwizzle
     cores: int
+    slices: int
     made: Callable[[tuple[int, int, int]], MatmulBlock]
 
     @property
@@ -70,7 +72,7 @@ class AnyMatmulBlock:
     @functools.cached_property
     def _written(self) -> tuple[Program, tuple[Condition, ...]]:
         names = {str(n): n for n in self.problem if known(n) is None}
-        core = AnyCore(self.plan, self.problem, self.swizzle)
+        core = AnyCore(self.plan, self.problem, self.swizzle, self.slices)
         with assuming() as recorded:
             body = tuple(core.any_blocks())
         buffers = {**tensors_of(self.plan, self.problem[1]), **self.buffers}
@@ -118,8 +120,10 @@ class AnyMatmulBlock:
         b: npt.NDArray[Any],
         bias: npt.NDArray[Any] | None = None,
         scale: npt.NDArray[Any] | None = None,
+        before: npt.NDArray[Any] | None = None,
     ) -> Any:
-        """Execute the program of all cores on numpy arrays, every instruction as its fields say for their sizes.
+        """Execute the program of all cores on numpy arrays, every instruction as its fields say for their sizes; before:
+        what C holds, of a block that adds slices of k to it.
 
         >>> import numpy as np
         >>> from tla import dims
@@ -136,7 +140,7 @@ class AnyMatmulBlock:
             raise RangeError(f"arrays of {shapes[0]} and {shapes[1]}", "(m, k) and (k, n)", "give both matrices whole")
         block = self._block_of((shapes[0][0], shapes[1][1], shapes[0][1]))
         beside = channel_numbers(block.problem[1], self.plan.channels, scale)
-        return executed(block, [self.program_at(block, core) for core in range(self.cores)], a, b, bias, beside)
+        return executed(block, [self.program_at(block, core) for core in range(self.cores)], a, b, bias, beside, before)
 
     def _block_of(self, sizes: tuple[int, int, int]) -> MatmulBlock:
         """The block of a problem of these sizes; RangeError where a number, or a name that stands twice, is another."""
@@ -191,16 +195,31 @@ class AnyMatmulBlock:
     def _kinds(self) -> Iterator[dict[str, int]]:
         """The sizes of blocks whose statements differ: those of few fractals have a barrier between Mmads."""
         m, n, _ = self.plan.tiling.l1
-        yield {"tileM": 16, "tileN": 16, "rowsM": 16}
-        if m // 16 * (n // 16) >= FEW_FRACTALS:
-            yield {"tileM": m, "tileN": n, "rowsM": m}
+        sizes = [{"tileM": 16, "tileN": 16, "rowsM": 16}]
+        sizes += [{"tileM": m, "tileN": n, "rowsM": m}] if m // 16 * (n // 16) >= FEW_FRACTALS else []
+        # of slices the last has the end of k, whose parts are gone through; where k is a number, each as it is
+        last = self.slices - 1
+        cuts = range(last if known(self.problem[2]) is None else 0, last + 1)
+        yield from ({**x, "slice": cut} for x in sizes for cut in cuts)
 
     def _tiles(self) -> Tiles:
-        """The numbers of tiles of k, by what is known of its size."""
+        """The numbers of tiles of k of a block, by what is known of its size; of a slice any number of them."""
         (_, _, step), k = self.plan.tiling.l1, self.problem[2]
+        if self.slices > 1 and known(k) is None:
+            return Tiles(1, MANY, 1, lambda tiles: self._ends(tiles * self.slices))
+        if self.slices > 1:
+            return Tiles(1, 1, 1, lambda _tiles: self._ends(1))
         low, high, unit = _facts(k)
         most = MANY if high is None else min(MANY, -(-high // step))
         return Tiles(-(-low // step), most, math.lcm(unit, step) // step, self._depths)
+
+    def _ends(self, tiles: int) -> list[dict[str, int]]:
+        """The sizes of problems of so many tiles of k, for every number of parts of the last."""
+        (_, _, step), (_, _, deep), k = self.plan.tiling.l1, self.plan.tiling.l0, self.problem[2]
+        rest = {str(x): 1 for x in self.problem[:2] if known(x) is None}
+        if known(k) is not None:
+            return [rest]
+        return [{**rest, str(k): end} for end in range((tiles - 1) * step + deep, tiles * step + 1, deep)]
 
     def _depths(self, tiles: int) -> list[dict[str, int]]:
         """The sizes of problems of so many tiles of k, for every number of parts of the last that facts allow."""
@@ -223,7 +242,8 @@ class AnyMatmulBlock:
         (m, n, k), (_, _, deep) = self.plan.tiling.l1, self.plan.tiling.l0
         rows, columns = (self._around(x, near) for x, near in zip(self.problem, ((m + 5, 1, m), (7, n, n + 9))))
         parts = [size for part in range(0, k, deep) for size in (part + deep, part + deep // 2 + 1)]
-        depths = self._around(self.problem[2], [*parts, k + 1, *(2 * k + size for size in parts[:2])])
+        cut = [self.slices * k - n for n in (k, 1, 0)] if self.slices > 1 else []
+        depths = self._around(self.problem[2], [*parts, k + 1, *(2 * k + size for size in parts[:2]), *cut])
         count = max(len(rows) * len(columns), len(depths))
         pairs = itertools.islice(itertools.cycle(itertools.product(rows, columns)), count)
         return [*dict.fromkeys((*pair, depth) for pair, depth in zip(pairs, itertools.cycle(depths)))]

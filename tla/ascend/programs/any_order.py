@@ -189,7 +189,7 @@ class Proof(NamedTuple):
 
 
 #: The names that say which block it is and how large: no statement but for barriers depends on them.
-OF_BLOCK = ("task", "strip", "inside", "width", "blockM", "blockN", "tileM", "tileN", "rowsM")
+OF_BLOCK = ("task", "slice", "number", "strip", "inside", "width", "blockM", "blockN", "tileM", "tileN", "rowsM")
 
 
 class Tiles(NamedTuple):

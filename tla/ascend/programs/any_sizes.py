@@ -31,7 +31,7 @@ from . import channels
 from .block import Core, Operand, Plan
 from .channels import scaled
 from .check import FEW_FRACTALS
-from .statements import Assign, Buffer, Move, Multiply, Part, PipeBarrier, SetFlag, WaitFlag
+from .statements import Assign, Buffer, Move, Multiply, Part, PipeBarrier, SetAtomic, SetFlag, WaitFlag
 
 #: The names of a program besides those of its sizes.
 NAMES = (
@@ -67,6 +67,7 @@ NAMES = (
         "restK",
     ),
     *("l1Stage", "l0AStage", "l0BStage", "l0CStage", "i"),
+    *("slice", "number", "tilesK", "firstTile"),
 )
 CORE, CORES = index("core", FAR), dim("cores", at_most=FAR)
 
@@ -118,10 +119,10 @@ def _sizes(at: str, size: str, rest: str, tile: int, whole: Any) -> Sizes:
 class AnyCore(Core):
     """The statements of any core, for a problem whose sizes are names or numbers."""
 
-    def __init__(self, plan: Plan, problem: tuple[Any, Any, Any], swizzle: BlockSwizzle) -> None:
-        """plan: of any sizes, its matrices are laid out anew here."""
+    def __init__(self, plan: Plan, problem: tuple[Any, Any, Any], swizzle: BlockSwizzle, slices: int = 1) -> None:
+        """plan: of any sizes, its matrices are laid out anew here; slices: of k, which are added in C."""
         m, n, k = plan.tiling.l1
-        self.problem, self.swizzle = problem, swizzle
+        self.problem, self.swizzle, self.slices = problem, swizzle, slices
         self.m = _sizes("blockM", "tileM", "restM", m, problem[0])
         self.n = _sizes("blockN", "tileN", "restN", n, problem[1])
         self.k = _sizes("fillTile", "fillK", "restK", k, problem[2])
@@ -135,6 +136,7 @@ class AnyCore(Core):
         self.stage = {name: _stage(f"{name}Stage", self.stages_of(name)) for name in self.next}
         self.fill_stage = _stage("fillStage", self.stages_of("l1"))
         self.tiles, self.k_tile, self.tile_k = dim("tiles"), index("kTile", FAR), dim("tileK", at_most=k)
+        self.first_tile: Any = index("firstTile", FAR) if slices > 1 else 0
         deep = plan.tiling.l0[2]
         self.parts, self.k_part = dim("parts", at_most=k // deep), index("kPart", k // deep)
         self.part_k = dim("partK", at_most=deep)
@@ -184,10 +186,13 @@ class AnyCore(Core):
         blocks = dim("blocksM"), dim("blocksN")
         for b, x in zip(blocks, (self.m, self.n)):
             yield Assign(b, ceil_div(x.whole, x.tile))
-        yield Assign(self.tiles, ceil_div(self.problem[2], self.k.tile))
+        tiles = dim("tilesK") if self.slices > 1 else self.tiles
+        yield Assign(tiles, ceil_div(self.problem[2], self.k.tile))
         turn, shared = index("turn", FAR), dim("shared", at_least=0)  # C divides what is not negative
-        yield Assign(shared, blocks[0] * blocks[1] + (CORES - 1 - CORE))
+        # slices without a tile are the last: nobody takes them
+        yield Assign(shared, blocks[0] * blocks[1] * smaller(tiles, self.slices) + (CORES - 1 - CORE))
         yield Loop(turn, shared // CORES, tuple(self._of_block(turn, blocks)))
+        yield from [SetAtomic(False)] if self.plan.adds else ()
         yield PipeBarrier("ALL")
         yield from (WaitFlag(event, i) for event, i in self._own_flags())
 
@@ -195,6 +200,10 @@ class AnyCore(Core):
         """One block: its place and its sizes, the loop over k, and its accumulators out."""
         task = index("task", FAR)
         yield Assign(task, CORE + turn * CORES)
+        if self.slices > 1:
+            number = index("number", FAR)
+            yield from self._of_slice(task, blocks, number)
+            task = number
         names, m, n = coordinates(self.swizzle, task, blocks)
         yield from (Assign(name, value) for name, value in names)
         for x, at in ((self.m, m), (self.n, n)):
@@ -215,13 +224,24 @@ class AnyCore(Core):
         yield Loop(self.k_tile, self.tiles, tuple(self._of_tile()))
         yield from self._stored()
 
+    def _of_slice(self, task: Any, blocks: tuple[Any, Any], number: Any) -> Iterator[Any]:
+        """The names of a slice of k: its number, that of its block in the matrix, and its tiles. As many as all others
+        have, the first ones one more."""
+        cut, tiles = index("slice", self.slices), dim("tilesK")
+        yield Assign(cut, task // (blocks[0] * blocks[1]))
+        yield Assign(number, task % (blocks[0] * blocks[1]))
+        before, here = (smaller(n, tiles % self.slices) for n in (cut, cut + 1))
+        yield Assign(self.first_tile, cut * (tiles // self.slices) + before)
+        yield Assign(self.tiles, tiles // self.slices + here - before)
+
     def _of_tile(self) -> Iterator[Any]:
         """One tile of k: the next is loaded, before or behind it; its parts are multiplied."""
         count = self.plan.tiling.stages["L1"]
         following = (self.stage["l1"] + 1) % count
         fill = When(self.k_tile + 1 < self.tiles, tuple(self._filled(self.k_tile + 1, following)), ())
         yield from [fill] if count > 1 else ()
-        yield Assign(self.tile_k, smaller(self.k.tile, self.problem[2] - self.k.tile * self.k_tile))
+        at = self.first_tile + self.k_tile
+        yield Assign(self.tile_k, smaller(self.k.tile, self.problem[2] - self.k.tile * at))
         yield Assign(self.parts, ceil_div(self.tile_k, self.plan.tiling.l0[2]))
         yield Loop(self.k_part, self.parts, tuple(self._of_part()))
         yield from [fill] if count == 1 else ()
@@ -229,7 +249,7 @@ class AnyCore(Core):
 
     def _filled(self, tile: Any, stage: Any) -> Iterator[Any]:
         """The loads of a tile of A and one of B into a stage of L1."""
-        yield Assign(self.k.at, tile)
+        yield Assign(self.k.at, self.first_tile + tile)
         yield from [Assign(self.fill_stage, stage)] if known(self.fill_stage) is None else ()
         yield Assign(self.k.size, smaller(self.k.tile, self.problem[2] - self.k.start))
         for which, sides in (("A", (self.m, self.k)), ("B", (self.k, self.n))):

@@ -35,7 +35,7 @@ from .scales import load_l0_scales, load_scales, scale_buffers, scale_rows, zero
 from .sparse import index_layout, load_index
 from .statements import Buffer, Move, Multiply, Part, PipeBarrier, SetAtomic, SetFlag, WaitFlag
 from .trace import VECTOR_PIPES
-from .vector_cores import in_ub, over_ub, own_flags
+from .vector_cores import from_ub, in_ub, over_ub, own_flags
 
 R = TypeVar("R")
 
@@ -264,6 +264,7 @@ class Core:
         self._load_scales = once(functools.partial(load_scales, plan))
         self._load_l0_scales = once(functools.partial(load_l0_scales, plan))
         self._load_index = once(functools.partial(load_index, plan))
+        self._from_ub = once(functools.partial(from_ub, plan))
         self._mmad = once(self._made)
 
     def statements(self, blocks: Iterable[Block]) -> Iterator[Any]:
@@ -419,7 +420,7 @@ class Core:
         made = _part(what, to, f"l0C{stage}", self._store(start, sizes), plan.scale_of_fixpipe)
         out: Iterable[Any] = [made]
         if plan.split is not None:
-            out = over_ub(plan, made, start, sizes, self.next["ub"])
+            out = over_ub(plan, made, functools.partial(self._from_ub, start, sizes), self.next["ub"])
             self.next["ub"] = (self.next["ub"] + 1) % plan.tiling.stages["UB"]
         own = plan.scale_of_fixpipe == "fb"
         out = scaled(plan, _part("scale to FB", "fb", "l1Scale", self._load_fb(sizes[1])) if own else None, out)

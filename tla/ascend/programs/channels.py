@@ -15,7 +15,7 @@ from typing import Any
 
 from ...core import element as types
 from ...core.element import Element
-from ...core.errors import LeafTypeError, RangeError
+from ...core.errors import RangeError
 from ...core.layout import Layout, require_origin
 from ...core.leaf_arithmetic import ceil_div
 from ...core.values import held
@@ -29,13 +29,6 @@ from .values import numbers_of
 
 #: The flags of the buffer of scales in L1: it is filled, and it may be filled again.
 FILLED, READ = ("MTE2_FIX", 0), ("FIX_MTE2", 0)
-
-
-def require_channels(plan: Any) -> None:
-    """LeafTypeError for a block whose Fixpipe takes no scale of each column."""
-    if plan.channels and plan.adds:
-        what = "quant='PER_CHANNEL' with slices of k that are added"
-        raise LeafTypeError(what, "blocks of whole sums", "multiply C afterwards")
 
 
 def scale_in_gm(n: Any) -> Buffer:

@@ -5,6 +5,10 @@ begins follows from the flags. What no such rate is known of (the issue of instr
 of memory) is left out, so that a kernel takes longer than this, and which of two is faster is told better
 than how fast.
 
+Of what that tiling does not have, bytes go at the rate of the way that is most like it: to a unified buffer at that to
+L1, out of one at that of Fixpipe, indices and scales at that of the operand which they lie beside, scales of columns
+at that of biases. The vector unit takes the cycles that its accesses take of the banks (banks.py).
+
 Source: CANN's tiling of matrix products, as it is published: cache_tiling_soc_spec.h (GemmSocSpecBandwidth) and
 cache_tiling_cycle_model.cc (GemmCycleModelL0c2out). Of a core's reads the one has 128 bytes a cycle, out of L2, the
 other 64; here it is 128, by which the tiles of CATLASS's examples keep the matrix unit busy.
@@ -14,11 +18,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 from ...core.element import Element
-from ...core.errors import LeafTypeError
+from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import leaves, size
 from ...core.layout import Layout, require_origin
 from ...tensors.tensor import Tensor
@@ -29,23 +33,26 @@ from ..transfers.plan import unproved
 from ..transfers.steps import all_of
 from .block import Core, Plan
 from .mmad import MmadInstruction
+from .paddings import Paddings
 from .queues import unit_flag
-from .statements import Multiply, Part, PipeBarrier, SetFlag, WaitFlag
-from .trace import PIPES, ends_of, pipe_of
+from .statements import FILLED, Buffer, Compute, Fill, Multiply, Part, PipeBarrier, SetFlag, WaitFlag
+from .trace import PIPES, VECTOR_PIPES, ends_of, pipe_of
 
 #: The bytes of a package of global memory; what is left of a run goes in one of 256, one of 128, and one for the rest.
 PACKAGE = 512
 GLOBAL_MEMORY, L2 = "global memory", "L2"
+#: The most products of a core that are gone through one by one.
+MOST_PRODUCTS = 10**6
 
 
 @dataclass(frozen=True)
 class Rates:
     """The speed of the pipes of an architecture: bytes a cycle, and cycles before the first byte of a transfer.
 
-    load       of what a core reads into L1, in packages that each take as long as 512 bytes;  load_start  [cycles]
-    l0a, l0b   of L1 to L0A, to L0B and the table of biases;  l0_start  [cycles]
+    load       of what a core reads into L1 or UB, in packages that each take as long as 512 bytes;  load_start  [cycles]
+    l0a, l0b   of L1 to L0A, to L0B, and to the table of biases or of scales;  l0_start  [cycles]
     words      the cycles of a product of two fractals of float; of other types it is 1
-    l0c        of what Fixpipe reads;  store  of what it writes
+    l0c        of what Fixpipe reads;  store  of what it writes, and of what leaves UB
     gm, l2     of all cores together, from and to global memory, and L2;  l2_size  the bytes that L2 keeps
 
     >>> from tla.ascend import Rates
@@ -73,22 +80,35 @@ class Rates:
                 fix = f"leave out {name}=, or write {name}=64"
                 raise LeafTypeError(f"{name}={value!r:.40} of Rates", "a positive integer", fix)
 
-    def moved(self, made: Iterable[TransferInstruction], dst: str) -> int:
-        """The cycles of the instructions of one transfer that ends at a position."""
-        if dst == "L1":
+    def moved(self, made: Iterable[TransferInstruction], src: str, dst: str) -> int:
+        """The cycles of the instructions of one transfer between two positions."""
+        if src == "GM":
             return self.load_start + self.read(sum(packages(*_runs(i.moved.src, i.element.bits)) for i in made))
-        if dst in ("L0A", "L0B", "Bias"):
-            return self.l0_start + sum(-(-_written(i) // (self.l0a if dst == "L0A" else self.l0b)) for i in made)
+        if src == "L1":
+            return self.l0_start + sum(-(-_written(i) // self._beside(dst)) for i in made)
+        if src != "L0C":
+            return sum(-(-_written(i) // self.store) for i in made)
         return sum(-(-_count(i) * 4 // self.l0c) + -(-_written(i) // self.store) for i in made)
+
+    def _beside(self, position: str) -> int:
+        """The bytes a cycle to L0A, or to L0B and what is like it."""
+        return self.l0a if position in ("L0A", "L0AMx") else self.l0b
+
+    def filled(self, fill: Fill, position: str) -> int:
+        """The cycles of an InitConstValue: of L1 as of a load, without its start."""
+        p = fill.parameters
+        written = p["repeatTimes"] * p["blockNum"] * FILLED[position]
+        return -(-written // (self.load if position == "L1" else self._beside(position)))
 
     def read(self, count: int) -> int:
         """The cycles of packages of global memory."""
         return count * -(-PACKAGE // self.load)
 
     def multiplied(self, i: MmadInstruction) -> int:
-        """The cycles of a Mmad: one for each product of two fractals."""
+        """The cycles of a Mmad: one for each product of two fractals, of a sparse one for each that is stored."""
         left, p = i.elements[1], i.parameters
-        fractals = -(-int(p["m"]) // 16) * -(-int(p["n"]) // 16) * -(-int(p["k"]) // int(left.C0))
+        deep = -(-int(p["k"]) // (int(left.C0) * (2 if i.sparse else 1)))
+        fractals = -(-int(p["m"]) // 16) * -(-int(p["n"]) // 16) * deep
         return fractals * (self.words if left.bits == 32 else 1)
 
 
@@ -130,14 +150,15 @@ def _count(i: TransferInstruction) -> int:
 
 
 def _written(i: TransferInstruction) -> int:
-    """The bytes that an instruction writes."""
-    return _count(i) * i.element.bits // 8
+    """The bytes that an instruction writes; of LoadDataWithSparse with those of the index, two bits an element."""
+    bits = i.element.bits + (2 if i.name == "LoadDataWithSparse" else 0)
+    return _count(i) * bits // 8
 
 
 class Span(NamedTuple):
     """A transfer or a product over time.
 
-    pipe         its pipe;  begin, end  [cycles]
+    pipe         its pipe; AIV0 or AIV1 that of a vector core;  begin, end  [cycles]
     what         "A to L1", "Mmad" ...; step the tile of k in L1 that it belongs to, counted over all blocks of the core
 
     >>> from tla.ascend import block
@@ -163,6 +184,8 @@ class Estimate:
     pipes    how long each pipe of the slowest core is busy [cycles];  core  its number
     memory   how long what all cores read and write takes from and to global memory, and L2 [cycles]
     steps    for each tile of k of that core, how long each pipe is busy with it
+    vectors  of a block with padding=, how long each pipe of the slowest vector core is busy before [cycles]
+    tiles    for each tile of that vector core, how long each pipe is busy with it
 
     >>> from tla.ascend import block
     >>> print(block((1024, 1024, 1024), (128, 256, 256), (128, 256, 64), cores=20).estimate())
@@ -183,9 +206,16 @@ class Estimate:
     memory: Mapping[str, int]
     core: int
     steps: tuple[Mapping[str, int], ...]
+    vectors: Mapping[str, int] = field(default_factory=dict)
+    tiles: tuple[Mapping[str, int], ...] = ()
+
+    @property
+    def rows(self) -> dict[str, int]:
+        """Pipes and memories, with how long each is busy [cycles]: what the bound is one of."""
+        return {**self.pipes, **{f"{name} of vector cores": n for name, n in self.vectors.items()}, **self.memory}
 
     def __str__(self) -> str:
-        rows = [f"{name} {n} {100 * n // max(self.cycles, 1)}%" for name, n in {**self.pipes, **self.memory}.items()]
+        rows = [f"{name} {n} {100 * n // max(self.cycles, 1)}%" for name, n in self.rows.items()]
         return "\n".join([f"predicted: {self.cycles} cycles, bound by {self.bound}", *rows])
 
 
@@ -194,6 +224,8 @@ class _Draft(Plan):
 
     def move(self, src: Tensor, dst: Tensor, element: Element, **options: Any) -> tuple[TransferInstruction, ...]:
         """The instructions of a transfer."""
+        if options.keys() & {"split", "index"}:
+            return super().move(src, dst, element, **options)
         return tuple(all_of(unproved(src, dst, self.arch, element, **options)))
 
 
@@ -207,13 +239,20 @@ class _BySizes(Core):
         self._load_l0 = lambda which, _start, sizes: load_l0(which, (0, 0), sizes)
         self._store = lambda _start, sizes: store((0, 0), sizes)
         self._load_bias = lambda _start, n: load_bias(0, n)
+        channels, scales, l0_scales = self._load_channels, self._load_scales, self._load_l0_scales
+        self._load_channels = lambda _start, n: channels(0, n)
+        self._load_scales = lambda which, _start, other, k: scales(which, (0, 0), other, k)
+        self._load_l0_scales = lambda which, _at, other, k: l0_scales(which, 0, other, k)
+        index, from_ub = self._load_index, self._from_ub
+        self._load_index = lambda _start, k, n: index((0, 0), k, n)
+        self._from_ub = lambda _start, sizes, core: from_ub((0, 0), sizes, core)
 
 
 class _Pipes:
     """The pipes of a core: from which cycle on each is free, since when flags are up, and what unit flags hand over."""
 
     def __init__(self) -> None:
-        self.free: dict[str, int] = dict.fromkeys(PIPES, 0)
+        self.free: dict[str, int] = dict.fromkeys((*PIPES, *VECTOR_PIPES), 0)
         self.flags: dict[tuple[str, int], deque[int]] = {}
         # when the last Mmad and the last Fixpipe with a unit flag began and ended
         self.handed = {"M": (0, 0), "FIX": (0, 0)}
@@ -227,13 +266,24 @@ class _Pipes:
         """Set a flag, once its pipe has done all before; or wait for one, set before in the order of issue."""
         if isinstance(s, PipeBarrier):
             if s.pipe == "ALL":
-                self.free.update(dict.fromkeys(PIPES, self.end))
+                self.free.update(dict.fromkeys(PIPES, max(self.free[pipe] for pipe in PIPES)))
             return
         first, second = ends_of(s.event)
         if isinstance(s, SetFlag):
             self.flags.setdefault((s.event, s.id), deque()).append(self.free[first])
         else:
             self.free[second] = max(self.free[second], self.flags[s.event, s.id].popleft())
+
+    def run(self, s: Any, costs: _Costs) -> Span | None:
+        """Take a statement; its time, where it takes some."""
+        if isinstance(s, (SetFlag, WaitFlag, PipeBarrier)):
+            self.flag(s)
+        elif isinstance(s, Multiply):
+            return Span("M", *self.take("M", costs.of_product(s), unit_flag(s)), "Mmad", 0)
+        elif isinstance(s, Part) and s.body:
+            pipe, cycles = costs.of_part(s)
+            return Span(pipe, *self.take(pipe, cycles, unit_flag(s.body[0])), s.what, 0)
+        return None
 
     def take(self, pipe: str, cycles: int, unit: int) -> tuple[int, int]:
         """The begin and the end of what takes so many cycles of a pipe."""
@@ -262,26 +312,50 @@ class _Pipes:
         self.handed = {pipe: (b + cycles if e else 0, e + cycles if e else 0) for pipe, (b, e) in self.handed.items()}
 
 
+class _Costs:
+    """The pipe and the cycles of statements on buffers, each once for as long as this is there."""
+
+    def __init__(self, rates: Rates, buffers: Mapping[str, Buffer]) -> None:
+        self._rates, self._buffers = rates, buffers
+        self._kept: dict[int, tuple[Any, int]] = {}
+
+    def of_product(self, s: Multiply) -> int:
+        """The cycles of a Mmad."""
+        return self._once(s.instruction, lambda: self._rates.multiplied(s.instruction))
+
+    def of_part(self, s: Part) -> tuple[str, int]:
+        """The pipe and the cycles of statements that do one thing together."""
+        first = s.body[0]
+        if isinstance(first, Fill):
+            position = self._buffers[first.dst].position
+            return "MTE2" if position == "L1" else "MTE1", sum(self._rates.filled(x, position) for x in s.body)
+        if isinstance(first, Compute):
+            return "V", self._once(first.instruction, lambda: sum(map(self._computed, s.body)))
+        src, dst = (self._buffers[n].position if n in self._buffers else "GM" for n in (s.src, s.dst))
+        made = [m.instruction for m in s.body]
+        return pipe_of(src, dst), self._once(made[0], lambda: self._rates.moved(made, src, dst))
+
+    def _computed(self, s: Compute) -> int:
+        """The cycles that the accesses of a computation take of the banks, where its buffers lie."""
+        places = [self._buffers[name].address for name in s.operands]
+        return sum(i.banks(*places).cycles for i in s.instructions)
+
+    def _once(self, key: Any, cost: Callable[[], int]) -> int:
+        """The cost of what begins with an instruction; kept with it, so that its identity stays its own."""
+        if id(key) not in self._kept:
+            self._kept[id(key)] = key, cost()
+        return self._kept[id(key)][1]
+
+
 class Clock:
     """The statements of cores of a block over time."""
 
     def __init__(self, plan: Plan, rates: Rates) -> None:
-        for name, there in (
-            ("scales=", plan.scales),
-            ("sparse=", plan.sparse),
-            ("split=", plan.split),
-            ("padding=", plan.padded),
-            ("quant='PER_CHANNEL'", plan.channels),
-        ):
-            if there:
-                what = f"a block without {name}: no published rate says how long that takes"
-                raise LeafTypeError(f"an estimate of a block with {name}", what, f"leave out {name}")
-        self._plan, self._rates = plan, rates
-        self._kept: dict[int, tuple[Any, int]] = {}
-        self._sizes = _BySizes(plan)
+        self._plan, self._costs, self._sizes = plan, _Costs(rates, plan.buffers), _BySizes(plan)
 
-    def spans(self, blocks: Iterable[Block]) -> Iterator[Span]:
+    def spans(self, blocks: Sequence[Block]) -> Iterator[Span]:
         """The transfers and products of a core's blocks over time, in the order of issue."""
+        require_products(sum(-(-b.extents[2] // self._plan.tiling.l0[2]) for b in blocks))
         pipes, loads, tiles = _Pipes(), 0, 0
         for s in self._core().statements(blocks):
             if isinstance(s, WaitFlag) and s.event == "MTE2_MTE1":
@@ -327,28 +401,14 @@ class Clock:
 
     def _run(self, s: Any, pipes: _Pipes) -> Span | None:
         """Take a statement; its time, where it takes some."""
-        if isinstance(s, (SetFlag, WaitFlag, PipeBarrier)):
-            pipes.flag(s)
-        elif isinstance(s, Multiply):
-            cycles = self._once(s.instruction, lambda: self._rates.multiplied(s.instruction))
-            return Span("M", *pipes.take("M", cycles, unit_flag(s)), "Mmad", 0)
-        elif isinstance(s, Part):
-            dst, src = (self._plan.buffers[n].position if n in self._plan.buffers else "GM" for n in (s.dst, s.src))
-            cycles = self._once(s.body[0].instruction, lambda: self._rates.moved([m.instruction for m in s.body], dst))
-            pipe = pipe_of(src, dst)
-            return Span(pipe, *pipes.take(pipe, cycles, unit_flag(s.body[0])), s.what, 0)
-        return None
-
-    def _once(self, key: Any, cost: Callable[[], int]) -> int:
-        """The cost of what begins with an instruction; kept with it, so that its identity stays its own."""
-        if id(key) not in self._kept:
-            self._kept[id(key)] = key, cost()
-        return self._kept[id(key)][1]
+        return pipes.run(s, self._costs)
 
 
-def estimated(plan: Plan, schedule: Schedule, rates: Rates) -> Estimate:
-    """The estimate of a block: its cores one by one, those with the same sizes once, and what all share."""
-    clock = Clock(plan, rates)
+def estimated(plan: Plan, schedule: Schedule, rates: Rates, paddings: Paddings | None = None) -> Estimate:
+    """The estimate of a block: its cores one by one, those with the same sizes once, and what all share; before them
+    the vector cores that lay matrices out anew, for the slowest of which all wait."""
+    deep, clock = plan.tiling.l0[2], Clock(plan, rates)
+    require_products(max(sum(-(-b.extents[2] // deep) for b in blocks) for blocks in schedule.table))
     found: dict[tuple[tuple[int, int, int], ...], tuple[int, int]] = {}
     for core, blocks in enumerate(schedule.table):
         key = tuple(b.extents for b in blocks)
@@ -357,8 +417,44 @@ def estimated(plan: Plan, schedule: Schedule, rates: Rates) -> Estimate:
     cycles, core = max(found.values(), key=lambda x: (x[0], -x[1]))
     pipes, steps = _busy(clock.spans(schedule.table[core]))
     memory = shared(plan, schedule, rates)
-    rows = {**pipes, **memory}
-    return Estimate(max(cycles, *memory.values()), max(rows, key=lambda name: rows[name]), pipes, memory, core, steps)
+    made = Estimate(max(cycles, *memory.values()), "", pipes, memory, core, steps)
+    if paddings is not None:
+        took, vectors, tiles = _before(paddings, rates)
+        own = _moved_anew(paddings, rates)
+        every = {name: n + own[name] for name, n in memory.items()}
+        took = max(took, *own.values())
+        made = replace(made, cycles=made.cycles + took, memory=every, vectors=vectors, tiles=tiles)
+    return replace(made, bound=max(made.rows, key=lambda name: made.rows[name]))
+
+
+def require_products(count: int) -> None:
+    """RangeError for more products of a core than are gone through."""
+    if count > MOST_PRODUCTS:
+        fix = "predict a part of it, or give it more cores"
+        raise RangeError(f"an estimate of {count} products of a core, one by one", f"at most {MOST_PRODUCTS}", fix)
+
+
+def _before(paddings: Paddings, rates: Rates) -> tuple[int, dict[str, int], tuple[Mapping[str, int], ...]]:
+    """What the slowest vector core takes before a product: its cycles, and those of its pipes, in all and for each
+    tile."""
+    costs = _Costs(rates, paddings.buffers)
+    slowest: tuple[int, list[Span]] = 0, []
+    for program in paddings.programs:
+        pipes, spans, tile = _Pipes(), [], -1
+        for s in program.body:
+            if (span := pipes.run(s, costs)) is not None:
+                tile += span.pipe == "MTE2"
+                spans.append(span._replace(step=tile))
+        slowest = max(slowest, (pipes.end, spans), key=lambda x: x[0])
+    return slowest[0], *_busy(slowest[1])
+
+
+def _moved_anew(paddings: Paddings, rates: Rates) -> dict[str, int]:
+    """The cycles of what all vector cores read and write: each matrix once, and once as it lies then."""
+    moved = sum(
+        2 * int(size(require_origin(x.name, x.before.layout))) * x.before.element.bits // 8 for x in paddings.matrices
+    )
+    return {GLOBAL_MEMORY: -(-moved // rates.gm), L2: -(-moved // rates.l2)}
 
 
 def _busy(spans: Iterable[Span]) -> tuple[dict[str, int], tuple[Mapping[str, int], ...]]:
@@ -369,7 +465,7 @@ def _busy(spans: Iterable[Span]) -> tuple[dict[str, int], tuple[Mapping[str, int
         pipes[s.pipe] = pipes.get(s.pipe, 0) + s.end - s.begin
         step = steps.setdefault(s.step, {})
         step[s.pipe] = step.get(s.pipe, 0) + s.end - s.begin
-    return {p: pipes[p] for p in PIPES if p in pipes}, tuple(steps[i] for i in sorted(steps))
+    return {p: pipes[p] for p in (*PIPES, *VECTOR_PIPES) if p in pipes}, tuple(steps[i] for i in sorted(steps))
 
 
 def shared(plan: Plan, schedule: Schedule, rates: Rates) -> dict[str, int]:

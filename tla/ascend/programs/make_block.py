@@ -10,24 +10,23 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ...core.element import half
+from ...core.element import Element, half
 from ...core.errors import LeafTypeError, RangeError, require_type
-from ...core.int_tuple import shown
+from ...core.int_tuple import modes_of, shown
 from ...core.ints import known, leaf
 from ...core.layout import Layout, require_origin
 from ...symbolic.symint import SymInt
 from ..architecture import AtlasA2, as_architecture
 from ..element import as_element
 from ..recognize import recognize
-from ..schedules import BlockSwizzle, GemmIdentityBlockSwizzle
+from ..schedules import BlockSwizzle, GemmIdentityBlockSwizzle, Schedule
 from ..schedules.schedule import positive, sizes_of
 from ..schedules.swizzles import require_product_swizzle
-from ..tags import GIVEN, RowMajor, Tag, zN
+from ..tags import GIVEN, PaddingColumnMajor, PaddingRowMajor, RowMajor, Tag, nZ, zN
 from ..transfers.fixpipe import settings_of
 from .any_matmul import AnyMatmulBlock
 from .any_sizes import NAMES
 from .block import L1_TAGS, Operand, Plan, Tiling
-from .channels import require_channels
 from .matmul import MatmulBlock
 from .mmad import accumulator_of, require_sparse
 from .paddings import Padded, padded, paddings_of
@@ -86,7 +85,7 @@ def block(
     padding        {"A": "PADDING_NZ", "B": "PADDING_ND"}: what vector cores lay out anew before, in a workspace that the
                    kernel is given: PADDING_ND in rows of whole 512 bytes, PADDING_NZ in fractals (on AtlasA2 and AtlasA3),
                    PADDING_BLOCK_ND in blocks of rows, each a tile of L1
-    Returns        MatmulBlock; of sizes that are names AnyMatmulBlock, whose matrices have tags, and no slices of k
+    Returns        MatmulBlock; of sizes that are names AnyMatmulBlock, whose matrices have tags
     Raises         LeafTypeError for types and tags that no instruction has; RangeError for tiles that do not fit, or
                    lie at no whole unit; Unproven for a transfer that is not proved to be right
 
@@ -122,29 +121,30 @@ def block(
         require_scales(arch, k, (left.element, left.tag), (right.element, right.tag), (tiles[2], inner[2]))
     total = accumulator_of(left.element, right.element, arch)
     _require_scale(quant, scale, settings_of(out.element, total, quant, relu, "AtlasA" not in arch.name))
-    factor = int(leaf(splitkFactor))
-    if factor > 1 and (bias or out.element != total or open_):
-        what = "biases" if bias else "sizes that are names" if open_ else f"C of {out.element}"
-        expected = f"c={total}, and no biases: slices are added in C"
-        raise LeafTypeError(f"splitkFactor={factor} with {what}", expected, "add them afterwards")
+    factor = positive("splitkFactor", splitkFactor)
     tiling = Tiling(tiles, inner, _stages(stages, unit_flag, bias, split))
     if open_:
-        plan = Plan(arch, left, right, out, total, bias, tiling, adds=False, **options)
+        if factor > 1:
+            _require_added(out.element, total, bias, relu)
+            swizzle.require_slices(factor)
+        plan = Plan(arch, left, right, out, total, bias, tiling, adds=factor > 1, **options)
         told = {"a": a, "b": b, "c": c, "bias": bias, "stages": stages, "swizzle": swizzle, "cores": cores}
+        told["splitkFactor"] = factor
         again = functools.partial(block, l1=l1, l0=l0, arch=arch, **told, **options)
-        require_channels(plan)
-        made = AnyMatmulBlock(sizes, plan, swizzle, positive("cores", cores), again)
+        made = AnyMatmulBlock(sizes, plan, swizzle, positive("cores", cores), factor, again)
         _ = made.program
         return made
     schedule = swizzle(sizes, tiles, cores=cores, splitkFactor=splitkFactor)
     adds = factor > 1 or any(b.extents[2] < k for blocks in schedule.table for b in blocks)
+    _require_starts(schedule, {"A": (left, (0, 2)), "B": (right, (2, 1)), "C": (out, (0, 1))})
+    if adds:
+        _require_added(out.element, total, bias, relu)
     if split is not None:
-        require_split(split, arch, (out.element, out.tag), total, adds)
+        require_split(split, arch, (out.element, out.tag), total, adds, quant)
         widths = {b.extents[1] for blocks in schedule.table for b in blocks if min(b.extents) > 0}
         require_whole_halves(split, unit_flag, widths)
     padded = tuple(x.name for x in matrices)
     plan = Plan(arch, left, right, out, total, bias, tiling, adds=adds, padded=padded, **options)
-    require_channels(plan)
     _ = plan.buffers
     return MatmulBlock(sizes, plan, schedule, paddings_of(arch, matrices, schedule.cores) if matrices else None)
 
@@ -197,6 +197,40 @@ def _require_scale(quant: str, scale: Any, settings: Mapping[str, str]) -> None:
     if mode in ("NoQuant", "F322F16", "F322BF16"):
         expected = "a conversion that scales: on AtlasA2 to int8 or uint8, and of int32 to half"
         raise LeafTypeError(f"{what}, {mode}, which scales nothing", expected, "leave out quant= and scale=")
+
+
+def _require_starts(schedule: Schedule, matrices: Mapping[str, tuple[Operand, tuple[int, int]]]) -> None:
+    """LeafTypeError for a matrix in fractals, or in blocks, where a swizzle has blocks that begin inside of one.
+
+    matrices   each with the modes of (m, n, k) that it has
+    """
+    starts = {b.start for blocks in schedule.table for b in blocks if min(b.extents) > 0}
+    for name, (x, modes) in matrices.items():
+        for side, mode in enumerate(modes):
+            unit = _unit(x, side)
+            if odd := sorted(at for start in starts if (at := start[mode]) % unit):
+                what = f"{name} of the tag {x.tag}, of which {schedule.swizzle} has blocks that begin at {odd[0]}"
+                raise LeafTypeError(what, f"multiples of {unit}", f"write {name.lower()}=({x.element}, RowMajor)")
+
+
+def _unit(x: Operand, side: int) -> int:
+    """The rows, or the columns, that a tile of a matrix begins at a multiple of."""
+    if x.tag in (PaddingRowMajor, PaddingColumnMajor):
+        return int(modes_of(x.layout.shape[side])[0])
+    return int(x.element.C0) if (x.tag, side) in ((zN, 1), (nZ, 0)) else 1
+
+
+def _require_added(c: Element, total: Element, bias: bool, relu: bool) -> None:
+    """LeafTypeError for slices of k whose sum in C is not the result's: C of another type rounds each of them, biases are
+    added with each, and of each the negative ones become 0."""
+    for wrong, what, fix in (
+        (c != total, f"c={c}", f"write c={total}, and convert C afterwards"),
+        (bias, "biases", "leave out bias=True, and add them afterwards"),
+        (relu, "relu=True", "leave out relu=True, and make negative ones 0 afterwards"),
+    ):
+        if wrong:
+            expected = f"c={total}, no biases and no relu: slices are added in C"
+            raise LeafTypeError(f"slices of k with {what}", expected, fix)
 
 
 def _sizes(what: str, given: object) -> tuple[int, int, int]:

@@ -207,9 +207,10 @@ class MatmulBlock:
         >>> e.bound, e.cycles, e.steps[1]
         ('M', 880830, {'MTE2': 1956, 'MTE1': 1488, 'M': 2048})
 
-        Raises LeafTypeError where no rates are published (Ascend950), and none are given.
+        Raises LeafTypeError where no rates are published (Ascend950), and none are given; RangeError for more than a
+        million products of one core.
         """
-        return estimated(self.plan, self.schedule, rates_of(self.plan.arch, rates))
+        return estimated(self.plan, self.schedule, rates_of(self.plan.arch, rates), self.paddings)
 
     def execute(
         self,

@@ -16,10 +16,10 @@ from ...core.int_tuple import shown
 from ...core.layout import require_origin
 from ..architecture import Architecture, AtlasA2, as_architecture
 from ..schedules import GemmIdentityBlockSwizzle
-from ..schedules.schedule import sizes_of
+from ..schedules.schedule import positive, sizes_of
 from ..tags import ColumnMajor, RowMajor
 from .block import Operand, Plan
-from .estimate import PACKAGE, Clock, Estimate, Rates, packages, rates_of, shared
+from .estimate import PACKAGE, Clock, Estimate, Rates, packages, rates_of, require_products, shared
 from .make_block import block
 from .matmul import MatmulBlock
 
@@ -101,8 +101,8 @@ def plan(problem: Any, arch: Any = AtlasA2, *, cores: Any = None, rates: Any = N
     rates     a Rates; by default those published for the architecture
     more      what `block` takes besides: a, b, c, bias, unit_flag, quant, scale, relu
     Returns   Planned
-    Raises    what `block` raises; LeafTypeError where no rates are published, and for l1=, l0=, stages= and swizzle=,
-              which are chosen
+    Raises    what `block` raises; RangeError for problems of more than a million products a core; LeafTypeError where no
+              rates are published, and for l1=, l0=, stages= and swizzle=, which are chosen
 
     The space: m and n of 16 to 512 as CATLASS's examples have them; L0A and L0B in two stages, of the most of k that
     they hold, or of half of it; L1 in two stages, of the most of these, or of a power of two of them; L0C in one stage,
@@ -124,8 +124,8 @@ def plan(problem: Any, arch: Any = AtlasA2, *, cores: Any = None, rates: Any = N
             raise LeafTypeError(f"plan with {name}=", "what is not chosen", fix)
     for name in ("scales", "sparse", "split", "padding"):
         if more.get(name):
-            what, fix = f"plan with {name}=", f"leave out {name}=, or write block(..., {name}=...)"
-            raise LeafTypeError(what, f"a block without {name}=: no published rate says how long that takes", fix)
+            what, fix = f"plan with {name}=", f"leave out {name}=, or write block(..., {name}=...), and estimate()"
+            raise LeafTypeError(what, f"a block without {name}=: the space of tilings is of those", fix)
     arch = as_architecture(arch)
     speed = rates_of(arch, rates)
     return _Space(problem, arch, min(arch.cores) if cores is None else cores, speed, more).best()
@@ -136,7 +136,8 @@ class _Space:
 
     def __init__(self, problem: Any, arch: Architecture, cores: Any, rates: Rates, more: dict[str, Any]) -> None:
         self.given, self.arch, self.cores, self.rates, self.more = problem, arch, cores, rates, more
-        _ = sizes_of("the problem of a plan", problem)
+        m, n, k = sizes_of("the problem of a plan", problem)
+        require_products(-(-m // 512) * -(-n // 512) * -(-k // 64) // positive("cores", cores))
         probe: MatmulBlock = block(problem, (128, 128, 64), (128, 128, 64), arch, cores=cores, **more)
         self.sizes, self.plan, self.count = probe.problem, probe.plan, probe.schedule.cores
         self._swizzles: dict[tuple[int, int], tuple[int, int]] = {}
@@ -164,6 +165,8 @@ class _Space:
         """Yield for each tiling what it takes at least, its tiles in L1 and L0, and the stages of L0C."""
         m, n, _ = self.sizes
         for high, wide in itertools.product(self._lengths(m), self._lengths(n)):
+            if self.plan.scale_of_fixpipe == "fb" and 8 * wide > self.arch.sizes["FixBuf"]:
+                continue
             for l1, l0 in self._depths(high, wide):
                 alone = self.plan.unit_flag or -(-m // high) * -(-n // wide) <= self.count
                 for stages in (1,) if alone else (1, 2):
@@ -185,7 +188,7 @@ class _Space:
         a, b, unit = self.plan.a.element.bits, self.plan.b.element.bits, self._unit
         whole, sizes = -(-self.sizes[2] // unit) * unit, self.arch.sizes
         most = min(sizes["L0A"] * 8 // (2 * high * a), sizes["L0B"] * 8 // (2 * wide * b), whole) // unit * unit
-        room = sizes["L1"] * 8 - (32 * wide if self.plan.bias else 0)
+        room = sizes["L1"] * 8 - (32 * wide if self.plan.bias else 0) - (64 * wide if self.plan.channels else 0)
         for deep in sorted({most, most // 2 // unit * unit} - {0}):
             parts = min(room // (2 * (high * a + wide * b) * deep), -(-whole // deep))
             for count in sorted({parts, *(2**i for i in range(parts.bit_length()))} - {0}):

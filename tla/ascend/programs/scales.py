@@ -21,7 +21,6 @@ from ...tensors.views import GetTile
 from .. import tags
 from ..architecture import Architecture
 from ..tags import Tag
-from ..transfers import transfer
 from ..transfers.instruction import TransferInstruction
 from ..transfers.side import tensor_at
 from .mmad import MX_BLOCK, MX_PAIR, MX_TYPES
@@ -118,7 +117,10 @@ def load_scales(plan: Any, which: str, start: tuple[int, int], other: int, k: in
     across, along = (sizes[0], sizes[1]) if which == "A" else (sizes[1], sizes[0])
     whole = tensor_at("GM", scales_in_gm(which, x.tag, int(across), int(along)))
     src = GetTile(whole, _sides(which, start[0], start[1] // MX_BLOCK), _sides(which, other, _pairs(k)))
-    return transfer(src, tensor_at("L1", _in_core(which, m if which == "A" else n, deep)), plan.arch, element=fp8_e8m0)
+    made: tuple[TransferInstruction, ...] = plan.move(
+        src, tensor_at("L1", _in_core(which, m if which == "A" else n, deep)), fp8_e8m0
+    )
+    return made
 
 
 def load_l0_scales(plan: Any, which: str, at: int, other: int, k: int) -> tuple[TransferInstruction, ...]:
@@ -126,7 +128,10 @@ def load_l0_scales(plan: Any, which: str, at: int, other: int, k: int) -> tuple[
     m, n, deep = plan.tiling.l1
     whole = tensor_at("L1", _in_core(which, m if which == "A" else n, deep))
     src = GetTile(whole, _sides(which, 0, at // MX_BLOCK), _sides(which, other, _pairs(k)))
-    return transfer(src, tensor_at(f"L0{which}Mx", _in_core(which, other, k)), plan.arch, element=fp8_e8m0)
+    made: tuple[TransferInstruction, ...] = plan.move(
+        src, tensor_at(f"L0{which}Mx", _in_core(which, other, k)), fp8_e8m0
+    )
+    return made
 
 
 def zeros_behind(plan: Any, which: str, name: str, other: int, k: int) -> Fill | None:

@@ -17,7 +17,6 @@ from ...core.layout import Layout
 from ...core.values import held
 from ...tensors.views import GetTile
 from ..tags import ColumnMajor, Tag, nZ
-from ..transfers import transfer
 from ..transfers.instruction import TransferInstruction
 from ..transfers.side import tensor_at
 from ..transfers.sparse import STORED
@@ -56,7 +55,8 @@ def load_index(plan: Any, start: tuple[int, int], k: int, n: int) -> tuple[Trans
     src = tensor_at("GM", index_layout(whole_k, whole_n))
     dst = tensor_at("L1", index_layout(deep, columns))
     tile = GetTile(src, (start[0] // INDEXED, start[1]), (k // INDEXED, n))
-    return transfer(tile, dst, plan.arch, element=types.uint8)
+    made: tuple[TransferInstruction, ...] = plan.move(tile, dst, types.uint8)
+    return made
 
 
 def densify(b: npt.ArrayLike) -> tuple[Any, Any]:

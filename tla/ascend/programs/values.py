@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ...core.element import Element, bf16
 from ...core.errors import LeafTypeError, RangeError
 from ...core.layout import require_origin
-from ...core.values import format_of, held, require_numbers
+from ...core.values import format_of, held, require_numbers, rounded_bfloat16
 from ..element import DTYPES, dtype_of
 from ..transfers.side import offsets_in
 from ..vectors.gathered import LoggedGather
@@ -74,9 +75,7 @@ class Values(Machine):
         values, valid = numbers_of(name, values), tuple(map(int, require_origin("a tensor", buffer.layout)))
         if values.shape != valid:
             raise RangeError(f"{name} of the shape {values.shape}", f"{valid}", "give the whole tensor")
-        if buffer.element.name in DTYPES and not self.exact:
-            require_numbers(name, values, dtype_of(buffer.element))
-        self.write(self.places(name), values)
+        self.write(self.places(name), values if self.exact else _given(name, values, buffer.element))
 
     def get(self, name: str) -> Any:
         """The numbers of a tensor in global memory; NaN where nothing was written."""
@@ -117,7 +116,7 @@ class Values(Machine):
         if i.name == "Compare":  # a byte with a bit of what nothing was written to
             unknown = np.isnan(read).any(0).reshape(*made.shape, 8)
             made = np.where(unknown.any(2), np.nan, made)
-        return made if self.exact else _as_held(made, dtype_of(i.elements[0]))
+        return made if self.exact else _as_held(made, i.elements[0])
 
     def _added(self, held: Any, values: Any) -> Any:
         return held + values
@@ -135,7 +134,7 @@ class Values(Machine):
             values = values * float(one)
         if settings.get("reluEn") == "true":
             values = np.maximum(values, 0)
-        return _as_held(values, dtype_of(s.instruction.element))
+        return _as_held(values, s.instruction.element)
 
     def _multiply(self, s: Multiply) -> None:
         import numpy as np
@@ -159,14 +158,34 @@ class Values(Machine):
         self.write(c, out)
 
 
-def _as_held(values: Any, dtype: Any) -> Any:
+def _given(name: str, values: Any, element: Element) -> Any:
+    """A user's numbers as global memory holds them: floats rounded; RangeError for those that their type has not.
+
+    Types that numpy has not, but for bf16, hold what they are given.
+    """
+    import numpy as np
+
+    if element.name not in DTYPES and element != bf16:
+        return values
+    require_numbers(name, values, bf16 if element == bf16 else dtype_of(element))
+    if dtype_of(element).kind not in "iu":
+        return _as_held(values, element)
+    if (wrong := values != np.rint(values)).any():
+        what = f"{name}: {values[wrong][0]} as {element}"
+        raise RangeError(what, "whole numbers", "round them first: numpy.rint(x)")
+    return values
+
+
+def _as_held(values: Any, element: Element) -> Any:
     """Numbers as a type holds them, integers rounded and cut off at its ends; NaN stays."""
     import numpy as np
 
+    dtype = dtype_of(element)
     if dtype.kind in "iu":
         ends = np.iinfo(dtype)
         return np.where(np.isnan(values), values, np.clip(np.rint(values), ends.min, ends.max))
-    return np.where(np.isnan(values), values, held("a value", np.nan_to_num(values), dtype))
+    stored = held("a value", np.nan_to_num(values), dtype)
+    return np.where(np.isnan(values), values, rounded_bfloat16(stored) if element == bf16 else stored)
 
 
 def merged(before: npt.NDArray[Any] | None, after: npt.NDArray[Any]) -> Any:

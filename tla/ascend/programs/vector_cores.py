@@ -6,7 +6,7 @@ Source: CATLASS `KernelMatmulMixFixpipeOpti` (examples/46), `CopyL0CToUBTla`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ...core.element import Element
@@ -15,7 +15,6 @@ from ...core.layout import Layout
 from ...tensors.views import GetTile
 from ..architecture import Architecture
 from ..tags import RowMajor, Tag
-from ..transfers import transfer
 from ..transfers.halves import SPLITS
 from ..transfers.instruction import TransferInstruction
 from ..transfers.side import tensor_at
@@ -29,7 +28,9 @@ EMPTY, FULL = 6, 8
 MOST_UB = FULL - EMPTY
 
 
-def require_split(split: object, arch: Architecture, c: tuple[Element, Tag], total: Element, adds: bool) -> None:
+def require_split(
+    split: object, arch: Architecture, c: tuple[Element, Tag], total: Element, adds: bool, quant: str
+) -> None:
     """LeafTypeError for another way, and for results that do not take it."""
     if split not in SPLIT_MODES:
         expected = f"None, or one of {', '.join(SPLIT_MODES)}"
@@ -38,6 +39,11 @@ def require_split(split: object, arch: Architecture, c: tuple[Element, Tag], tot
         ("AtlasA" in arch.name, f"on {arch}", "on Ascend950"),
         (c[1] is not RowMajor, f"with C of the tag {c[1]}", "C of RowMajor"),
         (split in SPLITS and c[0] != total, f"with C of {c[0]}", f"c={total}: nothing is converted on the way to two"),
+        (
+            split in SPLITS and quant != "NO_QUANT",
+            f"with quant={quant!r}",
+            "no quant=: nothing is scaled on the way to two",
+        ),
         (adds, "with slices of k that are added", "whole sums"),
     ):
         if wrong:
@@ -77,7 +83,8 @@ def from_ub(plan: Any, start: tuple[int, int], sizes: tuple[int, int], core: int
         return ()
     src = GetTile(tensor_at("UB", in_ub(plan, *sizes)), (0, 0), part)
     dst = GetTile(tensor_at("GM", plan.c.layout), (start[0] + row, start[1] + column), part)
-    return transfer(src, dst, plan.arch, element=plan.c.element)
+    made: tuple[TransferInstruction, ...] = plan.move(src, dst, plan.c.element)
+    return made
 
 
 def own_flags(plan: Any) -> Iterator[tuple[str, int]]:
@@ -85,8 +92,8 @@ def own_flags(plan: Any) -> Iterator[tuple[str, int]]:
     yield from ((f"AIV{i}_FIX", EMPTY + s) for i in range(plan.vectors) for s in range(plan.tiling.stages.get("UB", 0)))
 
 
-def over_ub(plan: Any, out: Part, start: tuple[int, int], sizes: tuple[int, int], stage: int) -> Iterator[Any]:
-    """A transfer of accumulators to unified buffers, and what the vector cores do then."""
+def over_ub(plan: Any, out: Part, moves: Callable[[int], Iterable[Any]], stage: int) -> Iterator[Any]:
+    """A transfer of accumulators to unified buffers, and what the vector cores do then: moves, by the number of each."""
     cores = range(plan.vectors)
     yield from (WaitFlag(f"AIV{i}_FIX", EMPTY + stage) for i in cores)
     yield out
@@ -94,5 +101,5 @@ def over_ub(plan: Any, out: Part, start: tuple[int, int], sizes: tuple[int, int]
     for i in cores:
         yield WaitFlag(f"FIX_AIV{i}", FULL + stage)
         name = f"ub{i}C{stage}"
-        yield Part("C to GM", "C", name, tuple(Move("C", name, x) for x in from_ub(plan, start, sizes, i)))
+        yield Part("C to GM", "C", name, tuple(Move("C", name, x) for x in moves(i)))
         yield SetFlag(f"AIV{i}_FIX", EMPTY + stage)

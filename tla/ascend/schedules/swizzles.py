@@ -77,12 +77,16 @@ class BlockSwizzle:
             what = f"the problem {shown(sizes)} in tiles of {shown(tiles)}"
             raise RangeError(what, "sizes of 1 or more", "leave out what is empty")
         cores, factor = positive("cores", cores), positive("splitkFactor", splitkFactor)
-        if factor > 1 and not self.splits:
-            what, fix = f"{self.name} with splitkFactor={factor}", "write SplitkGemmIdentityBlockSwizzle"
-            raise LeafTypeError(what, "a swizzle that cuts k into that many slices", fix)
+        self.require_slices(factor)
         if self.rank == 2:  # nothing is multiplied
             sizes, tiles = (*sizes, 0), (*tiles, 1)
         return Schedule(repr(self), self.order_of, self.deal, self.offset, self.direction, sizes, tiles, cores, factor)  # type: ignore[arg-type]
+
+    def require_slices(self, factor: int) -> None:
+        """LeafTypeError for slices of k that it does not deal."""
+        if factor > 1 and not self.splits:
+            what, fix = f"{self.name} with splitkFactor={factor}", "write SplitkGemmIdentityBlockSwizzle"
+            raise LeafTypeError(what, "a swizzle that cuts k into that many slices", fix)
 
     def __repr__(self) -> str:
         return self.name if self.order_of in _FIXED else f"{self.name}[{self.offset}, {self.direction}]"
