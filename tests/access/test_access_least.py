@@ -12,7 +12,10 @@ import itertools
 import pytest
 from test_access_usual_pairs import image, plans, usual
 
+from tla import parse
+from tla.access import exchanged, through_lines
 from tla.access.machines import MACHINES
+from tla.linear import radix
 
 from night import NIGHT
 
@@ -149,3 +152,129 @@ def test_the_bound_of_small_warps():
         assert [least_cycles(warp, machine, 1) for warp in warps_of([[x] for x in range(128)], table, 64)] == [
             cycles
         ] * 2
+
+
+# ------------------------------------------------------------------------------------------------- rotated lines
+
+
+def exchanges_of_bytes():
+    """Rows of 96 columns of bytes on sm_90 to blocks, of which lanes exchange a half after they are loaded: for each
+    exchange both sides, thread and value."""
+    layouts = usual(96, 32, 16)
+    src, dst = (radix(parse(layouts[x][0]), ["thread", "value"], {"row": 16, "column": 96}) for x in ("row", "blocked"))
+    return [
+        [through_lines.Held.of(x) for x in (src, between)] for *_, between in exchanged._between(dst, src, lanes=32)
+    ]
+
+
+def memories(sides):
+    """The memories in the order of either side, by vectors of so many bytes, a word or more."""
+    for first, second in (sides, sides[::-1]):
+        for vector, memory in through_lines._orders(first, second, [16, 96], 8, MACHINES["sm_90"]):
+            if vector >= 4:
+                yield from through_lines._Found.all_of(memory, sides, vector, 8, MACHINES["sm_90"], None)
+
+
+def conflicts(found):
+    """Of each wavefront the pairs of lines, and the turn of the first over the second by which words of both are in one
+    bank."""
+    for lines, words, banks in found._words:
+        for row in zip(lines.tolist(), words.tolist()):
+            asked = [(line, word) for line, word in zip(*row) if line >= 0]
+            both = itertools.combinations(asked, 2)
+            yield {
+                (one[0], two[0], (two[1] - one[1]) // found.unit % (banks // found.unit))
+                for one, two in both
+                if one[0] != two[0] and (two[1] - one[1]) % found.unit == 0
+            }
+
+
+def some_turns(found, most):
+    """Whether some turns of the lines leave conflicts in so many wavefronts at most: the turns, or None."""
+    z3 = pytest.importorskip("z3", reason="needs z3: pip install z3-solver")
+    size = (32 // found.unit).bit_length() - 1
+    turns = [z3.BitVec(f"turn{k}", size) for k in range(found.lines)]
+    solver, bad = z3.Solver(), []
+    for k, pairs in enumerate(conflicts(found)):
+        bad.append(z3.Bool(f"bad{k}"))
+        solver.add(z3.Or(bad[-1], z3.And([turns[x] - turns[y] != turn for x, y, turn in pairs])))
+    solver.add(z3.AtMost(*bad, most))
+    if solver.check() == z3.unsat:
+        return None
+    return [solver.model().eval(turn, True).as_long() for turn in turns]
+
+
+def test_no_turns_of_lines_make_bytes_as_cheap_as_padded():
+    """24 wavefronts and 6 shuffles are 30 cycles, the padded tile's 32: but lines have more conflicts than 2, by
+    whatever they are rotated."""
+    plan, other, *_ = plans(96, "sm_90", "row", "blocked", 8, 16)
+    assert (plan.cycles, other.cycles) == (36, 32)
+    seen = 0
+    for sides in exchanges_of_bytes():
+        for found in memories(sides):
+            assert found.least == 24
+            assert some_turns(found, 2) is None
+            seen += 1
+            if not NIGHT and seen == 2:
+                return
+    assert seen == 3 * 2 * 3
+
+
+def test_turns_are_found_where_there_are_some():
+    """The search for turns, where there is no bound: it finds some that are counted as it says."""
+    found = next(memories(exchanges_of_bytes()[0]))
+    turns = some_turns(found, 24)
+    bad = sum(
+        any((turns[x] - turns[y]) % (32 // found.unit) == turn for x, y, turn in pairs) for pairs in conflicts(found)
+    )
+    assert 2 < bad <= 24
+    wavefronts = 0
+    for lines, words, banks in found._words:
+        for row in zip(lines.tolist(), words.tolist()):
+            at = collections.Counter((word + turns[line] * found.unit) % banks for line, word in zip(*row) if line >= 0)
+            wavefronts += max(at.values())
+    assert wavefronts - 24 >= bad
+
+
+def coloring(edges, colors):
+    """Edges of a bipartite graph, none of which has a neighbour of its color: by paths of two colors."""
+    at = collections.defaultdict(dict)  # end -> color -> edge
+    for edge in edges:
+        ends = [("from", edge[0]), ("to", edge[1])]
+        a, b = (next(c for c in range(colors) if c not in at[end]) for end in ends)
+        path, end, color = [], ends[1], a
+        while color in at[end]:
+            path.append((at[end][color], color))
+            this = at[end][color]
+            end = ("to", this[1]) if end[0] == "from" else ("from", this[0])
+            color = b if color == a else a
+        for other, color in path:
+            for end in (("from", other[0]), ("to", other[1])):
+                del at[end][color]
+        for other, color in path:
+            for end in (("from", other[0]), ("to", other[1])):
+                at[end][b if color == a else a] = other
+        for end in ends:
+            at[end][a] = edge
+    return at
+
+
+def test_a_memory_without_conflicts_exists():
+    """Each 8 bytes are in one wavefront of the stores and in one of the loads; banks for them are colors of edges."""
+    for sides in exchanges_of_bytes():
+        (found,) = [x for x in memories(sides) if len(x.sides[0].vectors[0]) == 8 and x.memory.unit == 8][:1]
+        ends = []
+        for lines, words, _ in found._words:
+            where = {}
+            for k, row in enumerate(zip(lines.tolist(), words.tolist())):
+                for line, word in zip(*row):
+                    if line >= 0:
+                        assert where.setdefault((line, word // 2), k) == k
+            ends.append(where)
+        assert set(ends[0]) == set(ends[1])
+        edges = [(ends[0][unit], ends[1][unit], unit) for unit in ends[0]]
+        banks = coloring(edges, 16)
+        assert len(edges) == 192
+        for end in (*(("from", k) for k in range(12)), *(("to", k) for k in range(12))):
+            assert sorted(banks[end]) == [*range(16)]
+            assert len(set(banks[end].values())) == 16

@@ -156,8 +156,8 @@ def test_no_pair_is_dearer_than_the_padded_tile(columns, machine, first, second)
 
 
 #: Of 16 rows: what takes more cycles than the padded tile, and how many. Rows of 12 or 20 threads and blocks of 16 bits
-#: on gfx942, where rows are in two warps here and in one there, whose cycles are the fewest (test_access_least.py); and
-#: bytes of 12 threads on sm_90.
+#: on gfx942, where rows are in two warps here and in one there, whose cycles are the fewest; and bytes of 12 threads on
+#: sm_90, of which no rotation of lines takes 32 or fewer (both in test_access_least.py).
 DEARER = {(48, "gfx942", 16): 20, (80, "gfx942", 16): 36, (96, "sm_90", 8): 36}
 OF_16_ROWS = [
     (columns, machine, *pair)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from test_pycute import offset, some, values
 
-from tla import TlaError
-from tla.compat import tensor_layouts as ours
+from tla import LeafTypeError, TlaError
+from tla.compat import pycute, tensor_layouts as ours
 from tla.compat.tensor_layouts import analysis, atoms_amd, atoms_nv, layout_utils, modes, operations, viz
 
 from night import amount
@@ -361,3 +361,22 @@ def test_extents_of_0_say_so():
         ours.Layout((0, 2), (1, 1))(1)
     with pytest.raises(ours.LayoutError, match="of another rank: coordinate"):
         ours.Layout((4, 2))(1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ours.slice_and_offset(ours.Layout(4), (0,)),
+        lambda: ours.coalesce(4),
+        lambda: ours.complement((7,), 4),
+        lambda: ours.append(ours.Layout(4), 3),
+        lambda: ours.prepend(None, ours.Layout(4)),
+        lambda: ours.max_common_vector(0, ours.Layout(4)),
+        lambda: ours.max_common_layout(ours.Layout(4), 3),
+        lambda: pycute.slice_and_offset(pycute.Layout(4), 0),
+    ],
+)
+def test_what_is_no_layout_is_said(make):
+    """Arguments in the other order among them."""
+    with pytest.raises(LeafTypeError, match=r" of a (?s:.*)expected  a layout"):
+        make()

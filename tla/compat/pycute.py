@@ -518,4 +518,5 @@ def slice_and_offset(crd: tuple[Any, ...], layout: Layout) -> tuple[Layout, Any]
     >>> slice_and_offset((1, None), Layout((2, 4)))
     (Layout((4,),(2,)), 1)
     """
+    require_layout("slice_and_offset", layout)
     return type(layout)(slice_(crd, layout.shape), slice_(crd, layout.stride)), layout._offset(closed(crd))

@@ -295,6 +295,13 @@ def is_layout(x: object) -> bool:
     return isinstance(x, (Layout, ComposedLayout))
 
 
+def require_layouts(name: str, *given: object) -> None:
+    """LeafTypeError where one of these is no layout."""
+    for x in given:
+        if not is_layout(x):
+            raise LeafTypeError(f"{name} of a {type(x).__name__}", "a layout", "give a Layout")
+
+
 def _of(obj: object) -> Any:
     """The layout of a tensor; anything else as it is."""
     return obj if is_layout(obj) else getattr(obj, "layout", obj)

@@ -25,6 +25,7 @@ from .expressions import (
     layouts_of,
     of_domain,
     opened,
+    require_layouts,
     slice_modes,
     sliced,
 )
@@ -152,11 +153,13 @@ def together(*parts: Layout) -> Layout:
 
 @of_domain
 def append(a: Layout, b: Layout) -> Layout:
+    require_layouts("append", a, b)
     return together(*modes(a), b)
 
 
 @of_domain
 def prepend(a: Layout, b: Layout) -> Layout:
+    require_layouts("prepend", a, b)
     return together(b, *modes(a))
 
 
@@ -241,6 +244,7 @@ def coalesce(obj: Layout, profile: IntTree = None) -> Layout:
     >>> coalesce(Layout(((2, 4), (2, 4))), (None, None)), coalesce(Layout((2, 4, 2, 2), (1, 2, 8, 16)), (4, 4))
     (Layout((8, 8), (1, 8)), Layout((8, 4), (1, 8)))
     """
+    require_layouts("coalesce", obj)
     if obj.shape == ():
         return obj
     if profile is None:
@@ -272,6 +276,7 @@ def slice_and_offset(crd: Coordinate, layout: LayoutExpr) -> tuple[LayoutExpr, i
 
     A swizzle that moves nothing in what is left is put into strides.
     """
+    require_layouts("slice_and_offset", layout)
     if isinstance(layout, Layout):
         rest = Layout.made(slice_modes(crd, layout.shape), slice_modes(crd, layout.stride))
         return opened(rest), layout._offset(closed(crd))

@@ -23,6 +23,7 @@ from .expressions import (
     is_layout,
     layouts_of,
     of_domain,
+    require_layouts,
     split_outer_swizzle,
 )
 from .modes import coalesce, cosize, mode, modes, rank, shape_of, size, together
@@ -65,6 +66,7 @@ def complement(layout: LayoutExpr, cosize_bound: IntTree = None) -> Layout:
 
     Of a composed layout it is that of the inner one, as in CuTe.
     """
+    require_layouts("complement", layout)
     if isinstance(layout, ComposedLayout):
         return complement(layout.inner, cosize(layout.inner) if cosize_bound is None else cosize_bound)
     bound = cosize(layout) if cosize_bound is None else shape_of(cosize_bound)
@@ -121,6 +123,7 @@ def max_common_layout(layout_a: LayoutExpr, layout_b: LayoutExpr) -> LayoutExpr:
 
 def max_common_vector(layout_a: LayoutExpr, layout_b: LayoutExpr) -> int:
     """The number of elements that can move at once between the layouts: no more than swizzles leave together."""
+    require_layouts("max_common_vector", layout_a, layout_b)
     a, b = split_outer_swizzle(layout_a), split_outer_swizzle(layout_b)
     if a and b and a[0] == b[0]:
         return max_common_vector(a[1], b[1])
