@@ -439,7 +439,7 @@ def filled(position, address, **fields):
         ("{", "the line '{'"),
         ("[1]", "the line"),
         ('{"call": "SetFlag", "event": "MTE9_M", "id": 0}', "the event MTE9_M"),
-        ('{"call": "Gather", "args": []}', "the call Gather"),
+        ('{"call": "GatherMask", "args": []}', "the call GatherMask"),
         ('{"call": "PipeBarrier", "pipe": "X"}', "the pipe X"),
         ('{"call": "DataCopy", "args": [1, 2]}', "the argument 1"),
         ('{"call": "DataCopy", "args": [{"type": "foo", "position": 1, "address": 0}, {}]}', "the type 'foo'"),
