@@ -98,7 +98,8 @@ def _bounds(x: Atom, a: Poly, b: Poly, sign: int) -> Iterator[int | None]:
     elif x.scope.isdisjoint(a.scope) and x.scope.isdisjoint(b.scope):
         return
     elif x.kind == "//":
-        yield _by_quotient(*x.args, a, b, sign)
+        num, den = x.args
+        yield _by_quotient(num, den, a, b, sign)
         yield from _by_other_quotients(x, a, b, sign)
     elif x.kind == "^":
         if sign < 0 and ends(x)[0] == 0:
