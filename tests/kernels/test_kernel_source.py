@@ -483,3 +483,34 @@ def test_a_vector_under_several_predicates_is_refused():
     text = wide.source("cuda", argument(four), argument(four)).text
     assert text.count("uint4") == 2
     assert "assumes that a, b begin at multiples of 16 bytes" in text
+
+
+@pytest.mark.parametrize("width", [1, 4])
+def test_loops_over_lanes_end_where_a_predicate_does(width, tmp_path):
+    """Of 4 elements at once the lane is multiplied by 4; what does not name it is asked once."""
+    tiled = make_tiled_copy(
+        Copy_Atom[UniversalCopy[tla.gpu.uint128 if width == 4 else float], float],
+        make_layout((Int[8](), Int[4]()), stride=(Int[4](), Int[1]())),
+        (1, width),
+    )
+
+    @kernel(threads=32, grid=lambda a, b: (ceil_div(a.shape[0], 8), ceil_div(a.shape[1], 4 * width)))
+    def moved(a, b):
+        own = tiled[thread()]
+        cut = (local_tile(x, (8, 4 * width), (block(0), block(1))) for x in (make_identity_tensor(a.shape), a, b))
+        at, source, target = (own.partition_S(x) for x in cut)
+        copy_if(tiled, elem_less(at, a.shape), source, target)
+
+    m, n = dim("m", at_least=0, at_most=2**12), dim("n", at_least=0, at_most=2**12, multiple_of=width)
+    given = [tensor(np.float32, make_layout((m, n), stride=(n, Int[1]())))] * 2
+    source = moved.source("c", *given, parameters="m n a b")
+    edge = source.text[source.text.index("} else {") :]
+    step, end = re.search(r"for \(int32_t (tid_1_4) = 0; tid_1_4 < (e\d+);", edge).groups()
+    assert re.search(rf"{end} = kernel_min\(4, ", edge), edge
+    assert not re.search(rf"if \([^)]*{step}", edge), edge
+    call = c_function(tmp_path, source)
+    for m, n in (0, 4), (1, 4), (7, 20), (9, 12), *((3, 5), (17, 7)) * (width == 1):
+        a, b = np.random.default_rng(m).random((m, n), np.float32), np.zeros((m + 1, n + 4), np.float32)
+        call(m, n, pointer(a), pointer(b))
+        assert (b.ravel()[: m * n] == a.ravel()).all(), (m, n)
+        assert not b.ravel()[m * n :].any(), (m, n)

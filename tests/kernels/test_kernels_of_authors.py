@@ -23,6 +23,7 @@ from tla import (
     local_tile,
     make_identity_tensor,
     make_layout,
+    min as least,
     parse,
 )
 from tla.kernels import (
@@ -371,3 +372,89 @@ def test_tiles_past_the_end_are_stated_under_a_condition():
         sums_of(guarded=False).run(x, y)
     sums_of(guarded=True).run(x, y)
     assert y.sum() == 20
+
+
+# ------------------------------------------------------------------------------------- scales of blocks of 32
+
+
+@kernel(threads=256, grid=lambda Q, S, Y: tuple(ceil_div(n, tile) for n, tile in zip(Q.shape, (8, 128))))
+def with_scales(Q, S, Y):
+    """Y (M,N) = Q (M,N) of int8 * S (M,N/32), a scale of each 32 columns."""
+
+    def part(x):
+        return local_partition(local_tile(x, (8, 128), (block(0), block(1))), WARPS, thread())
+
+    blocks_of_32 = make_layout((Int[32](), S.shape[1]), stride=(Int[0](), _1))
+    inside = elem_less(part(make_identity_tensor(Q.shape)), Q.shape)
+    held = [registers(kind, (1, 4)) for kind in (np.int8, np.float32, np.float32)]
+    for source, to in zip((Q, composition(S, (make_layout(Q.shape[0]), blocks_of_32))), held):
+        clear(to)
+        copy_if(inside, part(source), to)
+    transform(*held, np.multiply)
+    copy_if(inside, held[2], part(Y))
+
+
+def test_the_predicate_of_elements_is_that_of_their_scales(tmp_path):
+    """Where 32*c + lane < 32*n, c < n."""
+    (m,), n = sizes("m"), dim("n", at_least=0, at_most=2**15, multiple_of=128)
+    given = rows(np.int8, m, n), rows(np.float32, m, n // 32), rows(np.float32, m, n)
+    call = c_function(tmp_path, with_scales.source("c", *given, parameters="m n Q S Y"))
+    rng = np.random.default_rng(3)
+    for m, n in (9, 256), (1, 128), (3, 0), (0, 128):
+        q = rng.integers(-128, 128, (m, n)).astype(np.int8)
+        s, found, text = rng.integers(-3, 4, (m, n // 32)).astype(np.float32), *np.zeros((2, m, n), np.float32)
+        with_scales.run(q, s, found)
+        call(*scalars(m, n), *map(pointer, (q, s, text)))
+        assert (found == q * np.repeat(s, 32, axis=1)).all(), (m, n)
+        assert (text == found).all(), (m, n)
+
+
+# --------------------------------------------------------------------------------------- a stencil with a halo
+
+
+def laplacian_of(apart):
+    """The kernel; apart: whether blocks write the 14 by 14 elements alone whose neighbours they have."""
+
+    @kernel(threads=256, grid=lambda A, B: tuple(ceil_div(n - 2, 14) for n in A.shape))
+    def laplacian(A, B):
+        """B inside = the sum of the four neighbours in A, less four times A, by tiles that overlap."""
+        memory, places = shared(np.float32, parse("(_18,_18):(_18,_1)")), make_identity_tensor(A.shape)
+        origin = 14 * block(0), 14 * block(1)
+
+        def part(x, at=(0, 0)):
+            return local_partition(local_tile(domain_offset(at, x), (16, 16), (0, 0)), ROWS, thread())
+
+        clear(part(memory))
+        copy_if(elem_less(part(places, origin), A.shape), part(A, origin), part(memory))
+        barrier()
+        held = [registers(np.float32, (1, 1)) for _neighbour in range(5)]
+        for at, to in zip(((1, 1), (0, 1), (2, 1), (1, 0), (1, 2)), held):
+            copy(part(memory, at), to)
+        transform(*held, held[0], lambda x, a, b, c, d: a + b + c + d - 4 * x)
+        ends = tuple(least(n - 1, at + 15) if apart else n - 1 for n, at in zip(A.shape, origin))
+        inner = [domain_offset((1, 1), x) for x in (places, B)]
+        copy_if(elem_less(part(inner[0], origin), ends), held[0], part(inner[1], origin))
+
+    return laplacian
+
+
+def test_a_stencil_with_a_halo(tmp_path):
+    m, n = (dim(name, at_least=2, at_most=2**12) for name in "mn")
+    given = [rows(np.float32, m, n)] * 2
+    made, rng = laplacian_of(apart=True), np.random.default_rng(5)
+    call = c_function(tmp_path, made.source("c", *given, parameters="m n A B"))
+    for m, n in (20, 37), (3, 3), (2, 5), (16, 16):
+        a, found, text = rng.integers(-3, 4, (m, n)).astype(np.float32), *np.zeros((2, m, n), np.float32)
+        expected = np.zeros_like(a)
+        expected[1:-1, 1:-1] = a[:-2, 1:-1] + a[2:, 1:-1] + a[1:-1, :-2] + a[1:-1, 2:] - 4 * a[1:-1, 1:-1]
+        made.run(a, found)
+        call(*scalars(m, n), *map(pointer, (a, text)))
+        assert (found == expected).all(), (m, n)
+        assert (text == expected).all(), (m, n)
+
+
+def test_blocks_that_write_one_element_are_told_that_no_barrier_helps():
+    m, n = (dim(name, at_least=2, at_most=2**12) for name in "mn")
+    with pytest.raises(RangeError, match="blocks do not wait for each other") as raised:
+        laplacian_of(apart=False).source("c", *[rows(np.float32, m, n)] * 2)
+    assert "fix       let each block have its own, by tiles that do not overlap" in str(raised.value)

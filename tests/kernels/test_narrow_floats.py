@@ -45,11 +45,13 @@ from tla.kernels import (
     Allocator1Sm,
     axpby,
     barrier,
+    block,
     clear,
     copy,
     copy_if,
     fence_view_async_shared,
     fence_view_async_tmem_load,
+    fill,
     gemm,
     kernel,
     local_partition,
@@ -368,6 +370,28 @@ def test_cuda_of_tf32_has_its_instructions(tmp_path):
     made, arguments, names = of_tf32()
     counts = nvrtc.opcodes(nvrtc.compiled(made.source("cuda", *arguments, parameters=names).text, "sm_80")[1], tmp_path)
     assert sum(n for name, n in counts.items() if name.startswith("HMMA.1688.F32.TF32")) == 32, counts
+
+
+def test_rows_of_2_by_2_warps_are_proved_to_be_inside():
+    """Their row is 32 * bid0 + 8 * (tid//32) + tid//4 - 32 * (tid//64): as simplified, of three quotients."""
+    mma = make_tiled_mma(gpu.SM89_16x8x32_F32E4M3E4M3F32_TN, (2, 2))
+
+    @kernel(threads=128, grid=lambda D: tuple(-(-n // x) for n, x in zip(D.shape, (32, 16))))
+    def ones(D):
+        at = (block(0), block(1))
+        cut = (local_tile(x, (32, 16), at) for x in (D, make_identity_tensor(D.shape)))
+        mine, places = map(mma[thread()].partition_C, cut)
+        held = make_fragment_like(mine)
+        fill(held, 1)
+        copy_if(elem_less(places, D.shape), held, mine)
+
+    m, n = (dim(name, at_least=0, at_most=2**12) for name in "mn")
+    D = tensor(np.float32, make_layout((m, n), stride=(n, Int[1]())))
+    assert "tid >> 6" in ones.source("cuda", D).text
+    for shape in (33, 17), (1, 1), (70, 40):
+        d = np.zeros(shape, np.float32)
+        ones.run(d)
+        assert (d == 1).all()
 
 
 def test_tf32_is_no_element_of_memory():

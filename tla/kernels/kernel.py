@@ -234,6 +234,8 @@ class Kernel:
             raise refused.at_its_line
         for race in report.races:
             fix = f"write {race.fix} between, or let each thread have its own"
+            if race.who == "block" and not self.cluster:
+                fix = "let each block have its own, by tiles that do not overlap or a predicate; or add by atomic_add"
             if race.line == race.at and race.writes and race.written and race.who == "thread":
                 fix = "let one thread write it, by copy_if(elem_less(lane, 1), ...), or let each thread have its own"
             raise RangeError(f"{self.__name__} at {report.at}: {race}", "no race", fix)

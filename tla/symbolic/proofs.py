@@ -4,7 +4,7 @@ least(p) gets rid of one atom after the other, the one with the most inside of i
 may be replaced by what it never falls below, with A <= 0 by what it never exceeds; these bounds are polynomials
 themselves (j <= N - 1), so that what relates two sizes is not lost. Each atom has its bounds from what it means:
 
-    q = x//d, d > 0      d*q <= x,  d*q >= x - d + 1
+    q = x//d, d > 0      d*q <= x,  d*q >= x - d + 1;  x//(k*d) = q//k
     min(a, b)            one of them, and at most each;   max alike
     a ^ b, a, b >= 0     0 <= a ^ b <= a + b, and it has no more bits than they
 
@@ -98,7 +98,9 @@ def _bounds(x: Atom, a: Poly, b: Poly, sign: int) -> Iterator[int | None]:
     elif x.scope.isdisjoint(a.scope) and x.scope.isdisjoint(b.scope):
         return
     elif x.kind == "//":
-        yield _by_quotient(x, a, b, sign)
+        num, den = x.args
+        yield _by_quotient(num, den, a, b, sign)
+        yield from _by_other_quotients(x, a, b, sign)
     elif x.kind == "^":
         if sign < 0 and ends(x)[0] == 0:
             yield least(a * _sum(x.args) + b)
@@ -110,9 +112,8 @@ def _bounds(x: Atom, a: Poly, b: Poly, sign: int) -> Iterator[int | None]:
             yield None if None in each else min(low for low in each if low is not None)
 
 
-def _by_quotient(x: Atom, a: Poly, b: Poly, sign: int) -> int | None:
-    """A bound of a*x + b from below, by den*x <= num and den*x >= num - den + 1."""
-    num, den = x.args
+def _by_quotient(num: Poly, den: Poly, a: Poly, b: Poly, sign: int) -> int | None:
+    """A bound of a*x + b from below for x = num//den, by den*x <= num and den*x >= num - den + 1."""
     near = num - den + ONE if sign > 0 else num
     times = exact(a, den)
     if times is not None:
@@ -123,6 +124,22 @@ def _by_quotient(x: Atom, a: Poly, b: Poly, sign: int) -> int | None:
         return None if low is None else -(-low // scale)
     low = least(a * near + b * den + den - ONE)  # den * p > -den is p > -1
     return 0 if low is not None and low >= 0 else None
+
+
+def _by_other_quotients(x: Atom, a: Poly, b: Poly, sign: int) -> Iterator[int | None]:
+    """Bounds of a*x + b from below by quotients of the same number in b: x is the quotient of the next finer one, and
+    the next coarser one is that of x. So t//32 - 2*(t//64) is 0 or 1, where t alone says -31/32 or more."""
+    num, den = x.args[0], x.args[1].const
+    others = {y.args[1].const: y for y in b.atoms if not isinstance(y, Symbol) and y.kind == "//" and y.args[0] == num}
+    finer = [d for d in others if den and d and d < den and den % d == 0]
+    coarser = [d for d in others if den and d and d > den and d % den == 0]
+    if den and finer:
+        d = max(finer)
+        yield _by_quotient(Poly({(others[d],): 1}), ONE.scale(den // d), a, b, sign)
+    if den and coarser:
+        k = min(coarser) // den
+        begin = Poly({(others[k * den],): k})
+        yield least(a * (begin if sign > 0 else begin + ONE.scale(k - 1)) + b)
 
 
 # ---------------------------------------------------------------------------------------------------------- ends

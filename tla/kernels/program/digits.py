@@ -28,12 +28,12 @@ class Lanes(NamedTuple):
     """The innermost loop over threads.
 
     step    its step: a digit of the thread's number, or this
-    count   the number of its steps
+    steps   how many it has
     number  the number of a thread by digits; None where it is the step
     """
 
     step: SymInt
-    count: int
+    steps: int
     number: Leaf | None
 
     def by_step(self, x: Any) -> Any:

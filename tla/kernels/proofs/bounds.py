@@ -22,7 +22,7 @@ from ...core.composed import ComposedLayout
 from ...core.errors import RangeError
 from ...core.int_tuple import leaves, shown, size
 from ...core.ints import Int, IntLike, Leaf, is_constant
-from ...core.leaf_arithmetic import add
+from ...core.leaf_arithmetic import add, mul
 from ...core.questions import at_most
 from ...core.swizzle import Swizzle
 from ...gpu.instructions.tmem import LANES, PATH_BITS
@@ -140,12 +140,26 @@ def is_less(c: Any, n: Any) -> bool:
 
 
 def _inside(c: Any, n: Any, admitted: list[tuple[Any, Any]]) -> bool:
-    """Whether 0 <= c < n by proof or by a comparison: of x < bound, c is less than n where c - x <= n - bound."""
+    """Whether 0 <= c < n by proof or by a comparison: of x < bound, d*c < d*n where d*c - x <= d*n - bound.
+
+    d is 1; or bound//n, where a scale is of d elements: of 32*c + r < 32*n, c is less than n.
+    """
     if at_most(_0, c) is not True:
         return False
     if is_less(c, n):
         return True
-    return any(at_most(add(c, bound), add(x, n)) is True for x, bound in admitted)
+    return any(
+        at_most(add(mul(c, d), bound), add(x, mul(n, d))) is True for x, bound in admitted for d in _factors(n, bound)
+    )
+
+
+def _factors(n: Any, bound: Any) -> Iterator[int]:
+    """1, and how many times a bound is n, where it is."""
+    yield 1
+    m, first = next(iter(poly_of(n)), ((), 0))
+    of_bound = dict(poly_of(bound)).get(m, 0)
+    if first and of_bound % first == 0 and of_bound // first > 1 and mul(n, of_bound // first) == bound:
+        yield of_bound // first
 
 
 def _always_inside(offset: IntLike, count: int, program: Program) -> bool:

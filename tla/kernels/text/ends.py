@@ -53,7 +53,7 @@ class Guarded:
         values = self.values
         if self._lanes is None:
             return [*values.lines, *(f"{values.condition(pairs)}{line}" for pairs, line in zip(self._left, lines))]
-        step, ends = str(self._lanes.step), [self._lanes.count if x is None else x for _asked, x in self._guards]
+        step, ends = str(self._lanes.step), [self._lanes.steps if x is None else x for _asked, x in self._guards]
         guards = [(values.condition(asked), values.of(end)) for (asked, _end), end in zip(self._guards, ends)]
         first, own = _parted(values.lines, {step, "tid"})
         for (condition, end), found in groupby(zip(guards, lines), lambda row: row[0]):
@@ -80,7 +80,7 @@ def _guard(lanes: Lanes, pairs: Iterable[tuple[Any, Any]]) -> tuple[list[tuple[A
             asked.append((c, n))
         else:
             last = add(most, add(mul(rest, -1), factor - 1)) // factor
-            end = smaller(lanes.count if end is None else end, last)
+            end = smaller(lanes.steps if end is None else end, last)
     return asked, end
 
 

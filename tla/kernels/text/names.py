@@ -20,6 +20,7 @@ from ...codegen.narrow_floats import NarrowFloat, cast
 from ...core.errors import LeafTypeError
 from ...core.ints import IntLike, known
 from ...gpu.descriptors.tensor_map import TensorMap
+from ...symbolic.poly import Symbol
 from ...symbolic.symint import poly_of
 from ...tensors.tensor import Tensor
 from ..program.digits import Lanes, lanes_of
@@ -99,7 +100,9 @@ class Names:
         for terms, _number in (part for offsets in of_arguments for part in offsets.parts):
             for x in map(poly_of, terms):
                 match [*x]:
-                    case [((n,), factor)] if factor % n.unit == 0 and factor != n.unit and str(n) in self._sizes:
+                    case [((Symbol() as n,), factor)] if (
+                        factor % n.unit == 0 and factor != n.unit and str(n) in self._sizes
+                    ):
                         found[x] = f"({self.language.integers['int64']}){n} * {factor // n.unit}"
         return found
 
