@@ -230,6 +230,22 @@ def test_blocks_begin_at_whole_fractals_or_are_refused(swizzle):
         assert make(**{**given, **more, what[0]: (half, RowMajor)}).check().holds
 
 
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [
+        ({"bias": True, "c": float32}, "biases with BlockSchedulerAswt"),
+        ({"quant": "PER_CHANNEL", "c": float32}, "quant='PER_CHANNEL' with BlockSchedulerAswt"),
+    ],
+)
+def test_vectors_of_columns_begin_at_whole_32_bytes(more, what):
+    """From an odd column on the last 32 bytes would end behind the vector."""
+    given = {"swizzle": ascend.BlockSchedulerAswt, "cores": 7, "arch": Ascend950, "problem": (7, 33, 33), **more}
+    with pytest.raises(LeafTypeError, match=f"{what}, which has blocks that begin at column 11\n.*multiples of"):
+        make(**given)
+    assert make(**{**given, "swizzle": GemmIdentityBlockSwizzle[3, 0]}).check().holds
+    assert make(**{**given, "cores": 2, "problem": (7, 64, 33)}).check().holds
+
+
 def test_words_of_a_transposed_a_run_at_every_tail_of_k():
     """On AtlasA2 Mmad reads k in whole 16 there, told kDirectionAlign: findings R1."""
     rng = np.random.default_rng(1)

@@ -435,7 +435,7 @@ def require_products(count: int) -> None:
 
 
 def _before(paddings: Paddings, rates: Rates) -> tuple[int, dict[str, int], tuple[Mapping[str, int], ...]]:
-    """What the slowest vector core takes before a product: its cycles, and those of its pipes, in all and for each
+    """The time of the slowest vector core before a product: its cycles, and those of its pipes, in all and for each
     tile."""
     costs = _Costs(rates, paddings.buffers)
     slowest: tuple[int, list[Span]] = 0, []
@@ -450,7 +450,7 @@ def _before(paddings: Paddings, rates: Rates) -> tuple[int, dict[str, int], tupl
 
 
 def _moved_anew(paddings: Paddings, rates: Rates) -> dict[str, int]:
-    """The cycles of what all vector cores read and write: each matrix once, and once as it lies then."""
+    """The cycles of the memory that all vector cores share: each matrix once, and once as it lies then."""
     moved = sum(
         2 * int(size(require_origin(x.name, x.before.layout))) * x.before.element.bits // 8 for x in paddings.matrices
     )

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ...core.element import Element, half
+from ...core.element import Element, half, uint64
 from ...core.errors import LeafTypeError, RangeError, require_type
 from ...core.int_tuple import modes_of, shown
 from ...core.ints import known, leaf
@@ -145,6 +145,7 @@ def block(
         require_whole_halves(split, unit_flag, widths)
     padded = tuple(x.name for x in matrices)
     plan = Plan(arch, left, right, out, total, bias, tiling, adds=adds, padded=padded, **options)
+    _require_vector_starts(schedule, plan)
     _ = plan.buffers
     return MatmulBlock(sizes, plan, schedule, paddings_of(arch, matrices, schedule.cores) if matrices else None)
 
@@ -211,6 +212,21 @@ def _require_starts(schedule: Schedule, matrices: Mapping[str, tuple[Operand, tu
             if odd := sorted(at for start in starts if (at := start[mode]) % unit):
                 what = f"{name} of the tag {x.tag}, of which {schedule.swizzle} has blocks that begin at {odd[0]}"
                 raise LeafTypeError(what, f"multiples of {unit}", f"write {name.lower()}=({x.element}, RowMajor)")
+
+
+def _require_vector_starts(schedule: Schedule, plan: Plan) -> None:
+    """LeafTypeError for biases, and scales of columns, where a swizzle has blocks that begin inside of 32 bytes of them:
+    what is read then ends behind the last."""
+    starts = {b.start[1] for blocks in schedule.table for b in blocks if min(b.extents) > 0}
+    for there, what, element in (
+        (plan.bias, "biases", plan.total),
+        (plan.channels, "quant='PER_CHANNEL'", uint64),
+    ):
+        if odd := sorted(at for at in starts if there and at % int(element.C0)):
+            what = f"{what} with {schedule.swizzle}, which has blocks that begin at column {odd[0]}"
+            raise LeafTypeError(
+                what, f"multiples of {element.C0}: whole 32 bytes", "write GemmIdentityBlockSwizzle[3, 0]"
+            )
 
 
 def _unit(x: Operand, side: int) -> int:
