@@ -260,7 +260,7 @@ def consecutive(modes: list[tuple[int, int]]) -> int | None:
 
 
 def number_of_offsets(n: IntLike | None) -> Leaf | None:
-    """How many offsets a question is about; None for those of the layout. LeafTypeError for a coordinate."""
+    """The number of offsets that a question is about; None for those of the layout. LeafTypeError for a coordinate."""
     found = None if n is None else leaf(n)
     if found is not None and not is_int(found):
         what = f"a question about {shown(found)} offsets"
