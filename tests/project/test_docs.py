@@ -1,6 +1,7 @@
 """The documentation: nothing public is missing, nothing is linked that is not there. Its examples are doctests
 of their own."""
 
+import doctest
 import os
 import re
 import runpy
@@ -54,6 +55,17 @@ def test_files_that_pages_name_are_there(page):
     folders = (ROOT, ROOT / "tla", ROOT / "tla" / "codegen")
     named = re.findall(r"`((?:[a-z_]+/)+[a-z_0-9]+\.py)`", page.read_text())
     assert not [name for name in named if not any((folder / name).exists() for folder in folders)]
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if p.stem.endswith("_zh")], ids=lambda page: page.name)
+def test_pages_in_chinese_have_the_examples_of_the_english_ones(page):
+    """But for comments; what they print is so looked at once."""
+
+    def examples(of):
+        found = doctest.DocTestParser().get_examples(of.read_text(encoding="utf-8"))
+        return [(x.source.partition("#")[0].strip(), x.want) for x in found]
+
+    assert examples(page) == examples(page.with_stem(page.stem.removesuffix("_zh")))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
