@@ -611,3 +611,21 @@ def test_a_scalar_beside_elements_is_theirs(tmp_path):
 def test_a_type_that_a_language_has_not_is_refused():
     with pytest.raises(LeafTypeError, match="one of float16, bfloat16, float8_e4m3fn, float8_e5m2, float32"):
         converted.source("cuda", argument(N, FNUZ[0]), argument(N, SINGLE))
+
+
+def test_a_float_that_the_machine_does_not_convert_is_refused_by_source():
+    @kernel(threads=4)
+    def zeros(a):
+        clear(local_partition(a, parse("_4:_1"), thread()))
+
+    given = tensor(fp8_e4m3, parse("_8:_1"))
+    with pytest.raises(LeafTypeError) as found:
+        zeros.source("hip", given, arch="gfx942")
+    assert str(found.value) == (
+        "zeros: elements of float8_e4m3fn on gfx942\n"
+        "  expected  a type that it converts; float8_e4m3fn is one of gfx950, gfx1200, gfx1201\n"
+        "  fix       take float8_e4m3fnuz, or another arch="
+    )
+    assert zeros.source("hip", given, arch="gfx950").text
+    with pytest.raises(LeafTypeError, match="elements of float8_e4m3fnuz on sm_90"):
+        zeros.source("gluon", tensor(FNUZ[0], parse("_8:_1")), arch="sm_90")

@@ -22,6 +22,7 @@ from tla import (
     make_identity_tensor,
     make_layout,
     parse,
+    safe_div,
 )
 from tla.gpu import make_fragment_like
 from tla.kernels import (
@@ -309,6 +310,25 @@ def test_what_may_not_be_chosen():
         copy(local_tile(table, (1, 1), (row, 0)), local_tile(out, (1, 1), (0, 0)))
 
     refused(behind_its_loop, (ids, table, out), RangeError, "outside of the loop or the condition that it was read in")
+
+    @kernel(threads=32, grid=lambda ids, table, out: (out.shape[0],))
+    def bound_behind_its_condition(ids, table, out):
+        n, at = table.shape[1], make_identity_tensor(table.shape)
+        for _some in when(block(0) < 3):
+            n = read_index(ids, block(0), table.shape[1] + 1)
+        source, target, places = parts(*(local_tile(x, (1, 64), (0, 0)) for x in (table, out, at)))
+        copy_if(elem_less(places, (table.shape[0], n)), source, target)
+
+    refused(
+        bound_behind_its_condition, (ids, table, out), RangeError, "outside of the loop or the condition that it was"
+    )
+
+    @kernel(threads=1)
+    def of_whole_fours(ids, table, out):
+        row = safe_div(read_index(ids, 0, table.shape[0]), 4)
+        copy(local_tile(table, (1, 1), (row, 0)), local_tile(out, (1, 1), (0, 0)))
+
+    refused(of_whole_fours, (ids, table, out), RangeError, "the condition 4 divides i0, which rests on an element")
 
     @kernel(threads=1)
     def past_the_end(ids, table, out):

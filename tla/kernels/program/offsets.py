@@ -20,6 +20,7 @@ from ...core.layout import Layout
 from ...core.leaf_arithmetic import add, mul
 from ...core.questions import divides
 from ...core.swizzle import Swizzle
+from ...symbolic import SymInt
 from ...symbolic.facts import symbols_in
 from ...symbolic.poly import poly
 from ...symbolic.symint import poly_of, wrap
@@ -69,6 +70,11 @@ class Offsets:
     def wanted(self) -> list[Leaf]:
         """The terms with symbols."""
         return [x for terms, _number in self.parts for x in terms]
+
+
+def names_of(*integers: Any) -> set[str]:
+    """The names of the symbols in integers."""
+    return {str(n) for x in integers if isinstance(x, SymInt) for n in x.symbols}
 
 
 #: Terms with symbols, and a number: a sum.

@@ -9,15 +9,16 @@ Source: ours.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ...core.basis import as_coordinate
 from ...core.errors import LeafTypeError, RangeError, TlaError
-from ...symbolic import SymInt
+from ...core.int_tuple import leaves
+from ...symbolic.symint import wrap
 from ..block.lines import Line
-from .offsets import Offsets
+from .offsets import Offsets, names_of
 from .statements import (
-    Access,
     Copy,
     Either,
     Load,
@@ -28,6 +29,7 @@ from .statements import (
     Signal,
     Statement,
     accesses,
+    bodies_of,
     statements_of,
 )
 
@@ -38,7 +40,7 @@ def require_reads(program: Program) -> None:
     if not reads:
         return
     for condition in program.conditions:
-        if found := _first(reads, (condition.a, condition.b)):
+        if found := first_read(reads, map(wrap, (condition.a, condition.b))):
             what = f"{found.line}: the condition {condition}, which rests on an element"
             raise RangeError(what, "conditions of sizes, which the launch asks", "give below= an extent that proves it")
     _require_in_scope(program.body, reads, {*reads})
@@ -46,7 +48,9 @@ def require_reads(program: Program) -> None:
         if isinstance(s, Read):
             _require_source(program, s)
         for _verb, access in accesses(s):
-            if program.argument_of(access.tensor) is None and (found := _first(reads, Offsets(access.tensor).wanted)):
+            if program.argument_of(access.tensor) is None and (
+                found := first_read(reads, Offsets(access.tensor).wanted)
+            ):
                 what = f"{s.line}: a place in shared memory or registers that the element read at {found.line} chooses"
                 raise LeafTypeError(what, "elements that choose places in arguments", "copy by stages of the loop")
 
@@ -55,9 +59,8 @@ def _require_source(program: Program, s: Read) -> None:
     """Require the element of an argument that nobody writes, the same for all threads."""
     t = s.source.tensor
     name = program.argument_of(t)
-    if str(program.thread) in names_of(Offsets(t).wanted):
-        fix = "give each block its own, by block(0); or load a tile of them, and compare it"
-        raise LeafTypeError(f"{s.line}: read_index of another element for each thread", "one for all threads", fix)
+    if str(program.thread) in names_of(*Offsets(t).wanted):
+        raise of_each_thread(f"{s.line}: read_index")
     written = [
         x for x in program.statements() for verb, a in accesses(x) if verb == "writes" and a.tensor.data is t.data
     ]
@@ -66,27 +69,21 @@ def _require_source(program: Program, s: Read) -> None:
         raise LeafTypeError(what, "an argument that nobody writes", "read it in a kernel of its own")
 
 
-def _require_in_scope(body: Sequence[Statement], reads: dict[str, Read], unknown: set[str]) -> set[str]:
-    """Require that what a body uses has been read before it, outside or in the body: those that are unknown behind."""
+def _require_in_scope(body: Sequence[Statement], reads: Mapping[str, Read], unknown: set[str]) -> None:
+    """Require that what a body uses has been read before it, outside or in the body; unknown: what was not outside."""
     unknown = {*unknown}
     for s in body:
-        if found := _first({name: reads[name] for name in unknown}, integers_of(s)):
+        if found := first_read({name: x for name, x in reads.items() if name in unknown}, _integers_of(s)):
             raise _out_of_scope(s.line, found)
         for inside in bodies_of(s):
             _require_in_scope(inside, reads, unknown)
         if isinstance(s, Read):
             unknown.discard(str(s.symbol))
-    return unknown
 
 
 def _out_of_scope(line: Line, found: Read) -> TlaError:
     what = f"{line}: the element read at {found.line}, outside of the loop or the condition that it was read in"
     return RangeError(what, "an element that was read", "read it before the loop or the condition")
-
-
-def bodies_of(s: Statement) -> tuple[Sequence[Statement], ...]:
-    """The bodies of a loop or a condition."""
-    return (s.body,) if isinstance(s, Loop) else (s.inside, s.otherwise) if isinstance(s, Either) else ()
 
 
 def read_in_loops(program: Program) -> frozenset[str]:
@@ -95,12 +92,12 @@ def read_in_loops(program: Program) -> frozenset[str]:
     return frozenset(str(x.symbol) for s in loops for x in statements_of(s.body) if isinstance(x, Read))
 
 
-def integers_of(s: Statement) -> Iterator[Any]:
+def _integers_of(s: Statement) -> Iterator[Any]:
     """The integers that a statement is of, but for those of statements in it."""
     for _verb, access in accesses(s):
-        yield from _of_access(access)
+        yield from Offsets(access.tensor).wanted
     if isinstance(s, Copy) and s.where is not None:
-        yield from _of_access(Access(s.where.coordinates))
+        yield from (*leaves(as_coordinate(s.where.coordinates.offset)), *leaves(s.where.bounds))
     elif isinstance(s, Loop):
         yield s.count
     elif isinstance(s, Either):
@@ -116,15 +113,13 @@ def integers_of(s: Statement) -> Iterator[Any]:
         yield s.number
 
 
-def _of_access(access: Access) -> Iterator[Any]:
-    yield from Offsets(access.tensor).wanted
-
-
-def _first(reads: dict[str, Read], integers: Any) -> Read | None:
+def first_read(reads: Mapping[str, Read], integers: Iterable[Any]) -> Read | None:
     """The first element that integers are of; None of others."""
-    return next((reads[name] for name in names_of(integers) if name in reads), None)
+    names = names_of(*integers)
+    return next((s for name, s in reads.items() if name in names), None)
 
 
-def names_of(integers: Any) -> Iterator[str]:
-    """The names of the symbols in integers."""
-    return (str(n) for x in integers if isinstance(x, SymInt) for n in x.symbols)
+def of_each_thread(where: str) -> LeafTypeError:
+    """The error of elements that are read, each by another thread."""
+    fix = "give each block its own, by block(0); or load a tile of them, and compare it"
+    return LeafTypeError(f"{where} of another element for each thread", "one for all threads", fix)

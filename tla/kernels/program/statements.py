@@ -5,6 +5,7 @@ Source: ours; CuTe's words for the statements.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -308,7 +309,7 @@ class Program:
         """The number of the allocation that a tensor in tensor memory is a part of; None of other memory."""
         return next((k for k, x in enumerate(self.tmem) if x.data is not None and x.data is t.data), None)
 
-    @property
+    @functools.cached_property
     def reads(self) -> dict[str, Read]:
         """The integers that elements of arguments are, by the names of their symbols."""
         return {str(s.symbol): s for s in self.statements() if isinstance(s, Read)}
@@ -322,10 +323,13 @@ def statements_of(body: Sequence[Statement]) -> Iterator[Statement]:
     """The statements of a body, those in loops and conditions behind these."""
     for s in body:
         yield s
-        if isinstance(s, Loop):
-            yield from statements_of(s.body)
-        elif isinstance(s, Either):
-            yield from statements_of((*s.inside, *s.otherwise))
+        for inside in bodies_of(s):
+            yield from statements_of(inside)
+
+
+def bodies_of(s: Statement) -> tuple[Sequence[Statement], ...]:
+    """The bodies of a loop or a condition; none of another statement."""
+    return (s.body,) if isinstance(s, Loop) else (s.inside, s.otherwise) if isinstance(s, Either) else ()
 
 
 def _lines(body: Sequence[Statement], name_of: Callable[[Tensor], str], indent: str = "") -> Iterator[str]:

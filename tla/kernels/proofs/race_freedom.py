@@ -37,18 +37,19 @@ from ...symbolic.symint import poly_of, wrap
 from ...tensors.predicated import Within
 from ...tensors.tensor import Tensor
 from ..checks.report import Refused
-from ..program.reads import names_of
+from ..program.offsets import names_of
+from ..program.reads import first_read
 from ..program.statements import (
     Access,
     Atomic,
     Copy,
-    Either,
     Load,
     Loop,
     Program,
     Read,
     Statement,
     accesses,
+    bodies_of,
     statements_of,
 )
 from .bounds import comparisons, coordinate
@@ -93,8 +94,7 @@ def not_apart(program: Program) -> Iterator[Refused]:
             name = program.argument_of(x.tensor)
             if verb == "reads" or name is None or x.places is None or isinstance(s, Atomic):
                 continue
-            first = coordinate(x.places, 0)
-            found = next((reads[n] for n in names_of(first) if n in reads), None)
+            found = first_read(reads, coordinate(x.places, 0))
             if found is None:
                 continue
             try:
@@ -149,7 +149,7 @@ def _of_argument(name: str, program: Program) -> None:
 def _loops_around(s: Statement, body: Sequence[Statement]) -> list[Loop]:
     """The loops that a statement is in."""
     for x in body:
-        inside = x.body if isinstance(x, Loop) else (*x.inside, *x.otherwise) if isinstance(x, Either) else ()
+        inside = [y for body in bodies_of(x) for y in body]
         if any(y is s for y in statements_of(inside)):
             return [*([x] if isinstance(x, Loop) else ()), *_loops_around(s, inside)]
     return []
@@ -168,7 +168,7 @@ def _parted(s: Statement, access: Access, program: Program) -> tuple[list[tuple[
     for found, asked in _coordinates(access.places, where, program):
         own, rest = [], []
         for c in found:
-            if not {n for n in names_of([c]) if n in reads and _told_by(reads[n], program) is None}:
+            if all(_told_by(reads[n], program) for n in names_of(c) & reads.keys()):
                 symbol, unit, r = _of_unit(s, c, program)
             else:  # it tells nothing: what others tell is to be enough
                 symbol, unit, r = "", 0, np.zeros(program.threads, int)

@@ -14,12 +14,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...core.ints import known
+from ..program.offsets import names_of
 from ..program.reads import read_in_loops
 from ..program.statements import Either, Loop, Program, Statement
 from .before import Before
 from .beside import Together
 from .touches import Unknown, of_block
-from .ways import MOST_STEPS, Sizes, Step, Steps, names_of, starts, ways
+from .ways import MOST_STEPS, Sizes, Step, Steps, starts, ways
 
 #: The most that may be before a statement, each something else.
 _MOST_BEFORE = 4096

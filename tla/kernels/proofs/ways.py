@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from ...core.ints import known
 from ...core.leaf_arithmetic import add, mul
 from ...core.questions import at_most
-from ...symbolic import SymInt
 from ...symbolic.poly import number
 from ...symbolic.symint import poly_of, wrap
+from ..program.offsets import names_of
 from ..program.statements import Either, Loop, Statement, statements_of
 
 #: The least that a sum of sizes is, and the most; None where that is not known. Of several sums by their texts.
@@ -181,11 +181,6 @@ def _ways_of(
             yield True, rest.within((least if low is None else max(low, least), high), sizes)
         if low is None or low < least:
             yield False, rest.within((low, least - 1 if high is None else min(high, least - 1)), sizes)
-
-
-def names_of(x: Any) -> set[str]:
-    """The names of the sizes in an integer."""
-    return {str(n) for n in x.symbols} if isinstance(x, SymInt) else set()
 
 
 def _taken_apart(x: Any) -> tuple[_Sum | None, int]:

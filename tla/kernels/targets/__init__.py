@@ -44,18 +44,6 @@ def require_types(program: Program, target: str, arch: str | None) -> None:
     """LeafTypeError for elements of a type that an architecture does not convert: each of AMD's has at most one kind of
     floats of 8 bits, NVIDIA's have none of AMD's own.
 
-    >>> from tla import parse
-    >>> from tla.gpu import fp8_e4m3
-    >>> from tla.kernels import clear, kernel, local_partition, tensor, thread
-    >>> @kernel(threads=4)
-    ... def zeros(a):
-    ...     clear(local_partition(a, parse("_4:_1"), thread()))
-    >>> zeros.source("hip", tensor(fp8_e4m3, parse("_8:_1")), arch="gfx942")
-    Traceback (most recent call last):
-    tla.core.errors.LeafTypeError: zeros: elements of float8_e4m3fn on gfx942
-      expected  a type that it converts; float8_e4m3fn is one of gfx950, gfx1200, gfx1201
-      fix       take float8_e4m3fnuz, or another arch=
-
     Source: clang's BuiltinsAMDGPU.def; Triton's backend of NVIDIA, its floats of 8 bits.
     """
     floats = C_FAMILY["hip"].floats

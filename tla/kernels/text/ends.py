@@ -16,11 +16,10 @@ from typing import Any
 
 from ...core.ints import Leaf
 from ...core.leaf_arithmetic import add, mul, smaller
-from ...symbolic import SymInt
 from ...symbolic.poly import poly
 from ...symbolic.symint import poly_of, wrap
 from ..program.digits import Lanes, loop_of
-from ..program.offsets import Offsets
+from ..program.offsets import Offsets, names_of
 from .names import WORD, Names
 
 _VARIABLE = re.compile(r"const \{int\} (\w+) = ")
@@ -74,7 +73,7 @@ def _guard(lanes: Lanes, pairs: Iterable[tuple[Any, Any]]) -> tuple[list[tuple[A
         terms = [*poly_of(by_lane)]
         factor = sum(k for m, k in terms if [*map(str, m)] == [name])
         rest = wrap(poly((m, k) for m, k in terms if [*map(str, m)] != [name]))
-        if factor < 0 or _names(name, rest) or _names(name, most):
+        if factor < 0 or name in names_of(rest, most):
             return None
         if factor == 0:
             asked.append((c, n))
@@ -82,10 +81,6 @@ def _guard(lanes: Lanes, pairs: Iterable[tuple[Any, Any]]) -> tuple[list[tuple[A
             last = add(most, add(mul(rest, -1), factor - 1)) // factor
             end = smaller(lanes.steps if end is None else end, last)
     return asked, end
-
-
-def _names(name: str, x: Any) -> bool:
-    return isinstance(x, SymInt) and name in {str(n) for n in x.symbols}
 
 
 def _parted(lines: Iterable[str], of_lanes: set[str]) -> tuple[list[str], list[tuple[str, str]]]:

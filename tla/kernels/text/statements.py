@@ -19,6 +19,7 @@ from ...core.ints import known
 from ...core.leaf_arithmetic import add, mul
 from ...core.questions import divides
 from ...symbolic.symint import poly_of
+from ..program.digits import loop_of
 from ..program.elements import Scalar, calls_functions, written
 from ..program.instructions import Instructions, matrix_extents
 from ..program.offsets import Offsets
@@ -106,8 +107,7 @@ class Writer(Names):
                 yield Block([f"{{int}} {c.symbol} = {c.first};" for c in counters], False, inside)
                 firsts = ((name, c.first * each) for name, (c, each) in bytes_counted.items())
                 yield Block([f"{{int}} {name} = {first};" for name, first in firsts], False, inside)
-                steps = f"{{int}} {s.step} = 0; {s.step} < {values.of(s.count)}; ++{s.step}"
-                yield Block([f"for ({steps}) {{"], False, inside)
+                yield Block([loop_of("{int}", str(s.step), values.of(s.count))], False, inside)
                 yield from held
                 yield Block([_next(c) for c in counters], False, inside + 1)
                 goes_on = [_around(name, c.period, each) for name, (c, each) in bytes_counted.items()]
@@ -191,7 +191,7 @@ class Writer(Names):
         """An integer that an element is, in the scope of its body; the text stops where it is not below what it is to
         be."""
         start, name = Offsets(s.source.tensor), str(s.symbol)
-        values = self.values([*start.wanted, s.below])
+        values = self.values([s.below], start)
         (place,) = self._places(start, values)
         asked = self._instructions.require(f"0 <= {name} && {name} < {values.of(s.below)}")
         if not values.lines:

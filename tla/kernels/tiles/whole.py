@@ -18,11 +18,11 @@ from ...core.int_tuple import size
 from ...core.ints import Leaf, known
 from ...core.leaf_arithmetic import add
 from ...core.questions import at_most
-from ...symbolic import SymInt, assuming
+from ...symbolic import assuming
 from ...symbolic.poly import poly
 from ...symbolic.symint import poly_of
 from ...symbolic.tree import Tree, names
-from ..program.reads import names_of
+from ..program.offsets import names_of
 from ..program.statements import Copy, Either, Fill, Loop, Program, Read, Statement, statements_of
 from ..proofs.bounds import comparisons, is_less
 
@@ -76,7 +76,7 @@ def _needed(body: Sequence[Statement], loop: Loop | None, program: Program) -> t
     for s in body:
         for c, n in _asked(s):
             most = _largest(c, loop, program)
-            if most is None or not inside.isdisjoint(names_of([most, n])):
+            if most is None or not inside.isdisjoint(names_of(most, n)):
                 return ()
             if not is_less(most, n):
                 asked[poly_of(most), poly_of(n)] = most, n
@@ -117,7 +117,7 @@ def is_filled_before(s: object, after: object) -> bool:
 
 def _largest(c: Any, loop: Loop | None, program: Program) -> Leaf | None:
     """The largest value of an expression in a block and its loops' steps, if any; None where it is not seen."""
-    symbols = {str(n) for n in c.symbols} if isinstance(c, SymInt) else set()
+    symbols = names_of(c)
     if "tid" in symbols:
         first = c.at(tid=0)
         steps = [known(add(c.at(tid=t), -first)) for t in range(program.threads)]

@@ -18,6 +18,7 @@ from ...tensors.tensor import Tensor
 from ...tensors.views import local_tile
 from ..block.lines import line
 from ..block.touched import Access
+from ..program.reads import of_each_thread
 from ..run.launch import Launch, running
 from ..run.trace import Trace
 
@@ -55,8 +56,7 @@ def read_index(t: Any, at: Any, below: IntLike, *, distinct: bool = False) -> Le
     if len(at) != len(modes_of(t.shape)):
         raise RankError(f"read_index at {shown(at)} of {shown(t.shape)}", "a coordinate of each mode", "write (i, j)")
     if any(getattr(x, "shape", ()) != () for x in at):
-        fix = "give each block its own, by block(0); or load a tile of them, and compare it"
-        raise LeafTypeError("read_index of another element for each thread", "one for all threads", fix)
+        raise of_each_thread("read_index")
     if t.data is None or str(t.dtype) not in TYPES or memory_of(t) not in (None, "gmem"):
         given = memory_of(t) if t.dtype is None or str(t.dtype) in TYPES else t.dtype
         expected = f"an argument of {', '.join(TYPES)}"
