@@ -96,6 +96,7 @@ def pairs(rng, count):
         yield shape, two, rng.choice([8, 16, 32, 64])
 
 
+@pytest.mark.once
 def test_slices_are_right_and_never_dearer_than_the_padded_tile():
     less = total = 0
     for shape, two, width in pairs(random.Random(3), amount(12, 1000)):
@@ -175,6 +176,7 @@ def whole(layout):
     return out
 
 
+@pytest.mark.once
 def test_blocks_beyond_the_tile():
     """Triton's blocks over 48, 80, 96 and 192 columns, which wrap where they are more than the tile: right, and as
     cheap as padded."""

@@ -155,6 +155,7 @@ def moved():
     return [*both, *(convert(*lanes_turned(mask), 32, "gfx1100") for mask in (1, 4, 11, 16, 21))]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("language", some(["cuda", "hip"], 2))
 def test_run_thread_by_thread(tmp_path, language):
     chosen = [*plans(), *((waves() + moved()) if language == "hip" else [])]
@@ -173,6 +174,7 @@ def test_run_thread_by_thread(tmp_path, language):
         assert np.array_equal(found, wanted), plan
 
 
+@pytest.mark.once
 def test_gluon():
     """The layouts that the text names are the plan's; test_access_gluon.py compiles such texts."""
     kinds, rng = Counter(), random.Random(7)

@@ -79,6 +79,7 @@ ODD = [
 ]
 
 
+@pytest.mark.once
 def test_every_instruction_is_counted():
     rng = random.Random(1959)
     at_once = counted = 0

@@ -127,6 +127,7 @@ def sliced(way, problem=None):
     return block(problem or (m, n, k), *TILES, **more), k
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("way", some(SLICES, 2))
 def test_slices_of_k_of_any_size(way):
     """Proved for all sizes; for random ones the statements of the block that knows them, and numpy's product."""
@@ -148,6 +149,7 @@ def test_slices_of_k_of_any_size(way):
         np.testing.assert_array_equal(known.execute(x, y, scale=scale), wanted)
 
 
+@pytest.mark.once
 def test_a_fault_in_the_slices_is_found():
     """Names of slices with other values: an element of C has more than its sum, or less."""
     made, _ = sliced("two")

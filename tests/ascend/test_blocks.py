@@ -51,6 +51,7 @@ def test_every_element_is_its_sum_in_every_order_that_flags_allow(name):
         assert report.holds, (made.problem, str(report))
 
 
+@pytest.mark.once
 def test_the_tiles_of_the_examples_themselves():
     for name in some(EXAMPLES, 14):
         report = example(name, (150, 300, 520), small=False).check()
@@ -251,6 +252,7 @@ def test_vectors_of_columns_begin_at_whole_32_bytes(more, what):
     assert make(**{**given, "cores": 2, "problem": (7, 64, 33)}).check().holds
 
 
+@pytest.mark.once
 def test_words_of_a_transposed_a_run_at_every_tail_of_k():
     """On AtlasA2 Mmad reads k in whole 16 there, told kDirectionAlign: findings R1."""
     rng = np.random.default_rng(1)

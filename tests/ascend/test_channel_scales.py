@@ -262,6 +262,7 @@ def test_scales_are_given_where_they_are_wanted():
         block((4, 5, 6), *TILES, c=float32).execute(x, y, scale=np.ones(5))
 
 
+@pytest.mark.once
 def test_tiles_are_chosen_for_them():
     more = {"a": int8, "b": (int8, ColumnMajor), "c": half, "quant": "PER_CHANNEL"}
     found = plan((300, 700, 64), cores=2, **more)

@@ -201,6 +201,7 @@ def test_what_a_block_has_besides_takes_its_time(way):
             assert Clock(made.plan, FAST).cycles(blocks) == ends[core]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("way", ["PADDING_ND", "PADDING_NZ", "PADDING_BLOCK_ND"])
 def test_vector_cores_that_lay_matrices_out_anew_go_before(way):
     """A block with padding= takes what its slowest vector core takes, and then what its slowest core takes."""
@@ -318,6 +319,7 @@ def test_problems_too_large_to_go_through_are_refused():
 # ------------------------------------------------------------------------------------------------------------- plans
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("seed", range(amount(1, 40)))
 def test_no_tiling_of_the_space_takes_fewer_cycles(seed, monkeypatch):
     """All tilings are predicted: none takes fewer than the chosen one, or than its own bound."""

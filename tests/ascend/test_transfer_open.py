@@ -5,6 +5,8 @@ import dataclasses
 import itertools
 import random
 
+import pytest
+
 from tla import (
     GetTile,
     InjectivityError,
@@ -163,6 +165,7 @@ def tensors(way, element, sizes):
     return src, empty(MakeLayout[element, getattr(ascend, b)](m, n, **({"ld": round_up(n, 16)} if to_16 else {})), end)
 
 
+@pytest.mark.once
 def test_random_transfers_of_unknown_sizes_move_what_copy_moves_at_all_of_them():
     """Each is proved once, and run at a few of its sizes by the manual's loops; refused ones say what to declare."""
     rng, answered, refused, runs, forms = random.Random(36), 0, 0, 0, set()
@@ -226,6 +229,7 @@ def faults(steps, rng):
 FLAGS = {"ifTranspose", "enTranspose", "fMatrixCtrl", "channelSplit", "nz2ndEn"}
 
 
+@pytest.mark.once
 def test_a_wrong_field_is_not_proved():
     """One field of one instruction is changed: the proof refuses it, or the elements are where they were at every size
     that is tried."""

@@ -131,6 +131,7 @@ def test_an_option_that_a_way_has_not_is_refused(way):
 # ------------------------------------------------------------------------------------------ rows of UB, each place once
 
 
+@pytest.mark.once
 def test_rows_of_ub_that_are_no_whole_32_bytes_are_refused():
     """Fixpipe to UB writes rows in whole units: the rest of one would lie over the next."""
     rng = random.Random(31)
@@ -209,6 +210,7 @@ def test_squares_that_a_transpose_reads_behind_the_tile_are_told():
     )
 
 
+@pytest.mark.once
 def test_what_is_read_behind_the_tensor_is_what_the_oracle_reads():
     """Random tiles with tails of every way: the bytes behind the tensor's last place, by the manual's loops."""
     rng, found = random.Random(5), 0

@@ -120,6 +120,7 @@ def random_pair(rng):
     return (inner, outer, element) if end == "GM" else (outer, inner, element)
 
 
+@pytest.mark.once
 def test_random_transfers_move_what_copy_moves_or_are_refused():
     rng, made, refused = random.Random(11), 0, 0
     for _ in range(1000 if NIGHT else 200):

@@ -138,6 +138,7 @@ def random_cases():
     return [random_case(seed) for seed in range(amount(60, 600))]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("flags", [("-O1",), UNDEFINED], ids=["plain", "undefined"])
 def test_random_layouts_in_c(random_cases, tmp_path, flags):
     agrees(random_cases, tmp_path, flags=flags)
@@ -360,6 +361,7 @@ def test_masks_of_unsigned_integers(tmp_path):
 # ---------------------------------------------------------------------------------------------------- other compilers
 
 
+@pytest.mark.once
 def test_cuda_compiles(tmp_path):
     if shutil.which("nvcc") is None:
         pytest.skip("needs nvcc")

@@ -155,6 +155,7 @@ def test_the_table_of_the_page_is_what_is_counted():
         assert row in page, row
 
 
+@pytest.mark.once
 def test_the_cases_in_c(tmp_path):
     cases = []
     for c in CASES:

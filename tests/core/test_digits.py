@@ -112,11 +112,8 @@ def test_steps(outer):
             d,
         )
         pieces, left, at = f.runs(s, d), s, d
-        for (
-            n,
-            x,
-            t,
-        ) in pieces:  # each as long as can be; the last takes what is left, where that is no whole number of runs
+        # each as long as can be; the last takes what is left, where that is no whole number of runs
+        for n, x, t in pieces:
             assert (x, t) == (at, value(outer, at))
             run = next((k for k in range(1, left) if value(outer, k * at) != k * t), left)
             assert n == (run if left % run == 0 else left)

@@ -714,6 +714,7 @@ MULTIPLIED = {
 }
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(("name", "major"), MULTIPLIED)
 def test_only_what_an_instruction_multiplies_is_said_to_be_taken(name, major):
     """Each element type in each canonical layout of a major: yes where there is such an instruction, else why not, and
@@ -725,7 +726,8 @@ def test_only_what_an_instruction_multiplies_is_said_to_be_taken(name, major):
     if not NIGHT:  # what is multiplied, and some of the others
         types = [x for k, x in enumerate(types) if x.name in MULTIPLIED[name, "K"] or k % 12 == 0]
     for x, atom in itertools.product(types, atoms):
-        stage = tile_to_shape(atom[x], (Int[256](), Int[256]()))
+        sides = 2 * (Int[max(128, 1024 // x.bits)](),)  # whole rows of 128 bytes
+        stage = tile_to_shape(atom[x], sides)
         (contract,) = (c for c in contracts(stage, x) if c.instruction == f"{name} {major}")
         if contract.holds:
             found.setdefault(x.name, set()).add(atom.mode.name)
@@ -734,15 +736,13 @@ def test_only_what_an_instruction_multiplies_is_said_to_be_taken(name, major):
                 UMMA.MN_SW128_32B if "32B" in contract.reason.fix else UMMA.K_SW128
             )  # the two fixes, as they are written
             assert (contract.reason.fix == "make K contiguous") == (other is UMMA.K_SW128)
-            answers = {c.instruction: c.holds for c in contracts(tile_to_shape(other[x], (Int[256](), Int[256]())), x)}
+            answers = {c.instruction: c.holds for c in contracts(tile_to_shape(other[x], sides), x)}
             assert answers[f"{name} {other.major}"]
         elif x.name not in MULTIPLIED[name, "K"]:
             assert f"{name} of {x}" in contract.reason.what
             assert {*contract.reason.expected.removeprefix("one of ").split(", ")} == {*MULTIPLIED[name, "K"]}
-    for (
-        x,
-        modes,
-    ) in found.items():  # of 16 and 8 bits CUTLASS has descriptors of SW128_32B too, and makes no such buffers
+    # of 16 and 8 bits CUTLASS has descriptors of SW128_32B too, and makes no such buffers
+    for x, modes in found.items():
         assert (modes if x in ("tf32", "float") else modes - _MN32) == MULTIPLIED[name, major][x]
     assert found.keys() == MULTIPLIED[name, major].keys()
 

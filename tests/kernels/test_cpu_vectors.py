@@ -70,6 +70,7 @@ def product(call, orders, m, n, k, rng):
 MORE = [f"{machine}_{order}" for machine in ("avx2", "avx512", "neon") for order in ("nn", "nt", "tn", "tt")]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("variant", amount(["avx2_nn"], MORE))
 def test_products_equal_numpy(variant, tmp_path):
     call, rng = c_function(tmp_path, source_of(variant)), np.random.default_rng(7)
@@ -115,6 +116,7 @@ int main(void) {
 """
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("compiler", amount(["gcc"], ["gcc", "clang-19"]))
 def test_no_access_past_an_array_and_nothing_undefined(compiler, tmp_path):
     if shutil.which(compiler) is None:

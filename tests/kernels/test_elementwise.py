@@ -182,6 +182,7 @@ def test_a_softmax_equals_numpy(target, tmp_path):
             np.testing.assert_allclose(y, softmax_of(x), atol=2e-6)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("name", "target"), amount([("relu", "c"), ("gelu", "run")], [*itertools.product(["relu", "gelu"], ["run", "c"])])
 )

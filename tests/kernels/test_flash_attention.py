@@ -61,6 +61,7 @@ def test_executed(sizes):
     assert is_right(arrays[3].transpose(0, 2, 1), expected)
 
 
+@pytest.mark.once
 def test_c(tmp_path):
     call, rng = c_function(tmp_path, source_of("c")), np.random.default_rng(1)
     drawn = [tuple(int(n) for n in rng.integers(1, (200, 300, 4))) for _n in range(amount(1, 50))]
@@ -68,6 +69,7 @@ def test_c(tmp_path):
         assert result(call, sizes, rng), sizes
 
 
+@pytest.mark.once
 def test_cuda_executed_by_threads_of_a_cpu(tmp_path):
     def grid(length, _keys, heads, *_rest):
         return -(-length.value // 64), heads.value

@@ -58,6 +58,7 @@ def counts(call, *words):
     return [call.ptx.count(word) for word in words]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("variant", amount(["gemm_tn"], ["gemm_tn", "gemm_nt"]))
 def test_tiles_that_tma_loads_for_a_warpgroup_equal_numpy(variant, tmp_path):
     call, rng = launched("wgmma_tma_sm90", variant, tmp_path, "sm_90"), np.random.default_rng(1)

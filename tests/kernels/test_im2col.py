@@ -56,6 +56,7 @@ def test_c(tmp_path):
         assert result(call, sizes, rng), sizes
 
 
+@pytest.mark.once
 def test_cuda_executed_by_threads_of_a_cpu(tmp_path):
     def grid(_b, _h, w, _c, *_rest):
         return -(-((w.value - 1) // 2) // 8), 1

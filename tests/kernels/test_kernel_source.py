@@ -96,6 +96,7 @@ def sizes_for(example, variant, drawn):
     return [(-(-m // unit) * unit, -(-n // unit) * unit, k) for m, n, k in drawn]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(("example", "variant"), some(PRODUCTS, 5))
 def test_c_of_products_equals_numpy(example, variant, tmp_path):
     call, rng = c_function(tmp_path, source_of(example, variant, "c")), np.random.default_rng(3)
@@ -105,6 +106,7 @@ def test_c_of_products_equals_numpy(example, variant, tmp_path):
         assert product(call, variant, *sizes, rng), sizes
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(("example", "variant"), some(PRODUCTS, 4))
 def test_cuda_of_products_executed_by_threads_of_a_cpu_equals_numpy(example, variant, tmp_path):
     def grid(m, n, *_rest):

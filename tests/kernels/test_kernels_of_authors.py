@@ -110,6 +110,7 @@ def scaled(A, B, S, Z, C):
     transform(total, part(of_rows), part(of_columns), part(C), lambda x, s, z: x * s * z)
 
 
+@pytest.mark.once
 def test_sums_of_integers_become_floats_by_transform(tmp_path):
     m, n, k = sizes("m", "n", "k")
     given = rows(np.int8, m, k), rows(np.int8, n, k), rows(np.float32, m), rows(np.float32, n), rows(np.float32, m, n)
@@ -254,6 +255,7 @@ def times(A, X, Y):
     copy_if(first, total, part(composition(y, make_layout(lanes, stride=(_1, Int[0]()))), 32, 0))
 
 
+@pytest.mark.once
 def test_a_vector_without_elements_is_a_matrix_of_rows_too(tmp_path):
     batch, m, n = sizes("batch", "m", "n")
     given = rows(np.float32, batch, m, n), rows(np.float32, batch, n), rows(np.float32, batch, m)

@@ -89,6 +89,7 @@ def races_somewhere(made, rng):
     return False
 
 
+@pytest.mark.once
 def test_what_is_proved_holds_at_every_size():
     rng = random.Random(11)
     m, n = dim("m", at_least=0, at_most=99), dim("n", at_least=0, at_most=99)

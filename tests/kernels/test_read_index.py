@@ -176,6 +176,7 @@ def called(source, names, folder):
     return lambda values, *arrays: call(*(wide(int(n)) for n in values), *map(pointer, arrays))
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", KERNELS)
 def test_what_elements_choose_is_what_numpy_has(name, tmp_path):
     function, of, _given, sizes = KERNELS[name]

@@ -97,6 +97,7 @@ def nothing_found(program, **environment):
     assert ran.returncode == 0, ran.stdout[:1000] + ran.stderr[:4000]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(("example", "variant", "kind"), [*PRODUCTS, *amount([], MORE)])
 def test_no_access_past_an_array_and_nothing_undefined(example, variant, kind, tmp_path):
     nothing_found(built(tmp_path, example, variant, kind, "gcc", "-fsanitize=address,undefined"))

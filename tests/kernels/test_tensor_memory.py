@@ -94,6 +94,7 @@ def sizes_for(name, drawn):
     return [(m, n, 8 * k) for m, n, k in drawn if name == "mma_sm100" or min(m, n, k)]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", some(EXAMPLES, 3))
 def test_c_equals_numpy(name, tmp_path):
     call, rng = c_function(tmp_path, source_of("c", name)), np.random.default_rng(1)
@@ -105,6 +106,7 @@ def test_c_equals_numpy(name, tmp_path):
 CLUSTERS = EXAMPLES[2:]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", some(CLUSTERS, 3))
 def test_run_equals_numpy(name):
     """Of kernels in clusters; test_clusters has others that run, and the two without."""
@@ -118,6 +120,7 @@ def test_run_equals_numpy(name):
         assert (d == 2 * a.astype(np.float32) @ b.T.astype(np.float32) - 3 * c).all(), (m, n, k)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", some(reversed(EXAMPLES), 3))
 def test_cuda_executed_by_threads_of_a_cpu_equals_numpy(name, tmp_path):
     source = source_of("cuda", name)
@@ -429,6 +432,7 @@ def test_sums_that_are_read_between_products(fault, wanted):
         assert (c == 32).all()
 
 
+@pytest.mark.once
 def test_an_architecture_that_has_the_instruction():
     name, element, sums, canonical, load = ONE[3]
     made, given = one_product(name, (element, sums), canonical, load)

@@ -75,6 +75,7 @@ def source_of(target, variant):
     return emitted(kernel_examples()["variants of wgmma_tma_sm90"]["VARIANTS"][variant], target)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("variant", some(VARIANTS, 2))
 def test_c_equals_numpy(variant, tmp_path):
     call, rng = c_function(tmp_path, source_of("c", variant)), np.random.default_rng(1)
@@ -83,6 +84,7 @@ def test_c_equals_numpy(variant, tmp_path):
         assert product(call, in_a_register, variant, sizes, rng), sizes
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("variant", some(reversed(VARIANTS), 2))
 def test_cuda_executed_by_threads_of_a_cpu_equals_numpy(variant, tmp_path):
     def grid(m, n, *_rest):
@@ -492,6 +494,7 @@ def transposed(*faults):
     return transposed
 
 
+@pytest.mark.once
 def test_tiles_are_stored(tmp_path):
     made, a = transposed(), np.arange(40 * 68, dtype=np.float32).reshape(40, 68)
     wide = np.full((68, 44), -1, np.float32)

@@ -72,6 +72,7 @@ class Half(ctypes.Structure):
     _fields_ = [("bits", ctypes.c_uint16)]
 
 
+@pytest.mark.once
 def test_c_equals_numpy(tmp_path):
     call, rng = c_function(tmp_path, source_of("c")), np.random.default_rng(1)
     drawn = [tuple(int(x) for x in (*rng.integers(0, 300, 2), 8 * rng.integers(0, 50))) for _n in range(amount(1, 50))]
@@ -79,6 +80,7 @@ def test_c_equals_numpy(tmp_path):
         assert product(call, in_a_register, *sizes, rng), sizes
 
 
+@pytest.mark.once
 def test_cuda_executed_by_threads_of_a_cpu_equals_numpy(tmp_path):
     def grid(m, n, *_rest):
         return -(-m.value // 128), -(-n.value // 128)

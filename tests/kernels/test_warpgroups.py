@@ -70,6 +70,7 @@ def sizes_for(variant, drawn):
     return [(8 * m, 8 * n, k) if variant == "gemm_nt" else (m, n, 8 * k) for m, n, k in drawn]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("variant", some(VARIANTS, 2))
 def test_c_equals_numpy(variant, tmp_path):
     call, rng = c_function(tmp_path, source_of("c", variant)), np.random.default_rng(1)
@@ -78,6 +79,7 @@ def test_c_equals_numpy(variant, tmp_path):
         assert product(call, in_a_register, variant, sizes, rng), sizes
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("variant", some(reversed(VARIANTS), 2))
 def test_cuda_executed_by_threads_of_a_cpu_equals_numpy(variant, tmp_path):
     def grid(m, n, *_rest):

@@ -101,6 +101,7 @@ def test_the_definition():
         )
 
 
+@pytest.mark.once
 def test_equal_layouts_are_equal_maps():
     """Of all layouts of one input and the same radices: equal values, equal layouts, and no others."""
     rng = random.Random(2)
@@ -230,6 +231,7 @@ def test_inverses():
     assert min(seen.values()) > 20
 
 
+@pytest.mark.once
 def test_layouts_of_shape_and_stride_are_a_case():
     """Every small layout, with every swizzle of it that is linear: the same offsets, and back."""
     rng = random.Random(8)

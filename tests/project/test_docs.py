@@ -112,6 +112,7 @@ def test_the_readme_draws(tmp_path, capsys):
     assert (tmp_path / "picture.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
+@pytest.mark.once
 def test_the_picture_of_the_packages_is_up_to_date():
     packages = runpy.run_path(str(ROOT / "docs/_sphinx/packages.py"))
     drawn = packages["drawn"](packages["graph"]())

@@ -4,6 +4,8 @@ import ast
 import re
 from pathlib import Path
 
+import pytest
+
 import tla
 
 from sources import nodes
@@ -115,6 +117,7 @@ def cast_outside(node):
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "astype"
 
 
+@pytest.mark.once
 def test_arrays_of_users_compute_in_one_place():
     """Numpy and JAX wrap silently: an operator stands in core/arrays.py, with the proof of its range,
     and nowhere else."""

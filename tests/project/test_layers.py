@@ -6,6 +6,8 @@ import functools
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+import pytest
+
 import tla
 
 from batches import in_batches
@@ -128,6 +130,7 @@ def own_imports_inside_functions(source):
             yield node.lineno
 
 
+@pytest.mark.once
 def test_only_optional_libraries_are_imported_inside_functions():
     found = {name: [*own_imports_inside_functions(path.read_text())] for name, path in MODULES.items()}
     assert not {name: lines for name, lines in found.items() if lines}

@@ -38,6 +38,7 @@ def cannot_write(target, text):
     return {"affine": "the operation ^" in text or "no number" in text, "pallas": "in int32" in text}.get(target, False)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("seed", range(4))
 def test_every_target_is_read_back(seed):
     rng, times, refused = random.Random(seed), [], 0

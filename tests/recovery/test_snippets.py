@@ -106,6 +106,7 @@ def test_texts_of_an_attack():
     assert counted(ATTACKS) == (180, 34)
 
 
+@pytest.mark.once
 def test_the_checksums_are_those_of_a_compiler(tmp_path):
     if not compiler():
         pytest.skip("no C++ compiler")

@@ -50,6 +50,7 @@ PLAIN = [
 ]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", some(PLAIN, 3))
 def test_a_swizzle_that_is_taken_away_is_advised_again(name):
     """With all advice on memories followed, accesses take no more wavefronts than with Triton's own swizzles."""
@@ -83,6 +84,7 @@ def test_the_gain_is_what_is_counted_with_the_change(name):
         )
 
 
+@pytest.mark.once
 def test_attention_on_mi300_reads_k_through_one_bank():
     """As Triton 3.9 compiles it: rows of 128 bytes, each lane another row, 16 words of one bank at once."""
     found = costs(program_of(TEXTS["attention_f16_gfx942"]))
@@ -187,6 +189,7 @@ def test_the_tables_fit_80_columns(capsys):
         assert all(len(line) <= 80 for line in out.splitlines()), name
 
 
+@pytest.mark.once
 def test_json_says_the_same(capsys):
     value = json.loads(run(capsys, PATH, "--json", "--size", "T=64")[1])
     found = costs(program_of(TEXTS["attention_f16_gfx942"]), {"T": 64})

@@ -103,6 +103,7 @@ def test_the_differences_are_the_few_that_are_listed():
     assert len([name for name in PROGRAMS if "sm" in name and name not in DIFFERENT]) == 53
 
 
+@pytest.mark.once
 def test_the_page_lists_every_program():
     """docs/ttgir_kernels.md: of each program what Triton's text has of each class; where ours is another, both."""
     page = (ROOT / "docs" / "ttgir_kernels.md").read_text(encoding="utf-8")
@@ -123,6 +124,7 @@ def listed(there, here, kind):
 CONVERSIONS = json.loads(gzip.decompress((DATA / "ttgir" / "conversions.json.gz").read_bytes()))
 
 
+@pytest.mark.once
 def test_conversions_are_tritons():
     """Random pairs of layouts, compiled by Triton 3.9: its stores, loads, matrix instructions and shuffles,
     each as often.
@@ -175,6 +177,7 @@ TOGETHER_DIFFERENT = {
 }
 
 
+@pytest.mark.once
 def test_reductions_scans_gathers_histograms_and_atomics_are_tritons():
     """Random ones, compiled by Triton 3.9: each kind of instruction of the whole program as often as its PTX has it."""
     different = {}
@@ -234,6 +237,7 @@ def banks(addresses, width):
 COUNTED_AGAIN = ["matmul_f16_unpipelined_sm80"] if not NIGHT else [name for name in PROGRAMS if "sm" in name]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", COUNTED_AGAIN)
 def test_wavefronts_by_the_definition(name):
     """Every vector load and store of shared memory, address by address: the offset of each register of each lane by the

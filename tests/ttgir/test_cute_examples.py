@@ -75,6 +75,7 @@ def instructions(name):
     return here
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", some(KERNELS, 3))
 def test_instructions_are_those_of_the_ptx(name):
     here, there = instructions(name), Counter(KERNELS[name]["ptx"])

@@ -31,6 +31,7 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.once
 def test_a_census_is_the_sum_of_its_files(folder):
     found = xla.census(folder)
     assert found.programs == 5
@@ -122,6 +123,7 @@ def test_a_command_takes_the_files_of_one_program_as_one(tmp_path, capsys):
     assert not capsys.readouterr().err
 
 
+@pytest.mark.once
 def test_merging_is_associative_and_commutative(folder):
     files = sorted(p for p in folder.rglob("*") if p.suffix in (".txt", ".gz"))
     parts = [xla.census(path) for path in files]

@@ -31,6 +31,7 @@ def places(text):
     )
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("text", [TEXT, LOOPS], ids=["booleans", "branches"])
 @pytest.mark.parametrize("kind", ["memory", "relayouts", "totals"])
 def test_what_is_missing_is_said(text, kind):
@@ -72,6 +73,7 @@ def test_a_part_before_the_entry_is_no_program():
     assert warnings == ["no ENTRY computation: every array of the text is counted, the inside of fusions too"]
 
 
+@pytest.mark.once
 def test_a_packed_file_that_is_cut():
     packed = gzip.compress(TEXT.encode())
     for at in range(20, len(packed) - 8, len(packed) // amount(10, 400)):
@@ -82,6 +84,7 @@ def test_a_packed_file_that_is_cut():
         assert any("packed file is broken" in s for s in said), at
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("text", [TEXT, LOOPS], ids=["booleans", "branches"])
 def test_a_file_without_its_beginning_or_a_computation_in_its_middle(text):
     """No line of what is left is wrong by itself."""

@@ -146,6 +146,7 @@ def test_the_command(files, capsys):
     assert "no buffer, move or collective differs" in capsys.readouterr().out
 
 
+@pytest.mark.once
 def test_a_peak_that_grows_fails_and_one_that_does_not_passes(files, capsys):
     one, two = files
     assert main(["hlo", one, "--against", two, "--fail-if-peak-grows", "2%"]) == 1
@@ -186,6 +187,7 @@ def cut(tmp_path):
     return str(path)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("older", [False, True])
 def test_what_is_missing_of_either_file_is_said_with_its_name_and_decides_nothing(older, files, cut, tmp_path, capsys):
     """The growth of a file that is cut says nothing: the check of a model fails, where it passed."""
@@ -230,6 +232,7 @@ def test_options_that_a_comparison_has_no_use_for_are_refused(files, capsys):
     assert "standard input" in capsys.readouterr().err
 
 
+@pytest.mark.once
 def test_a_comparison_lists_what_takes_enough(files, capsys):
     one, two = files
     for least, count in (("0", 2), ("64KiB", 1), ("65KiB", 0)):

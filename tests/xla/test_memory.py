@@ -170,6 +170,7 @@ class Machine:
         return out
 
 
+@pytest.mark.once
 @in_batches(range(amount(20, 400)))
 def test_programs_that_are_run_hold_what_is_said(seed):
     machine = Machine(seed)
@@ -267,6 +268,7 @@ ENTRY %main (a: f32[1024,128], q.1: f32[8,128]) -> f32[8,128] {
     assert {b.name for b in memory.buffers} == {"a", "q.1", "c", "r"}
 
 
+@pytest.mark.once
 def test_fusions_whose_text_is_odd_have_no_alias_and_no_raw_error():
     """What cannot be followed to a parameter is new memory: an instruction without operands, a parameter
     without a number."""
