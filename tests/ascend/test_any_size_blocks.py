@@ -7,7 +7,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from ascend_blocks import ANY, equal_to_numpy, example, problem_of
+from ascend_blocks import ANY, equal_to_numpy, example, problem_of, stated
 from catlass_examples import available, built
 
 from tla import MakeLayout, ascend, dim, dims
@@ -28,7 +28,6 @@ from tla.ascend import (
 )
 from tla.ascend.programs import Move, Multiply, Part, PipeBarrier, SetFlag, WaitFlag
 from tla.ascend.programs.any_order import prove_order
-from tla.ascend.programs.trace import events
 from tla.ascend.schedules.any_sizes import coordinates
 from tla.ascend.transfers.steps import Loop, When
 from tla.core.errors import RangeError, TlaError
@@ -64,32 +63,6 @@ def test_its_statements_are_those_of_each_size(name, made):
         for core, program in enumerate(known.programs):
             ours, values = b.program_at(known, core)
             assert [*stated(ours, values)] == [*stated(program, {})]
-
-
-def stated(program, values):
-    """What a program issues: the calls with places in memories and fields, flags, barriers."""
-    for e in events(program, values):
-        s, i = e.statement, getattr(e.statement, "instruction", None)
-        if isinstance(s, Multiply):
-            sizes = [x.bits for x in i.elements]
-            places = [place(program, n, at, bits) for n, at, bits in zip((s.dst, s.a, s.b), (i.dst, i.a, i.b), sizes)]
-            # kDirectionAlign may be set where L0A is laid out so that it changes nothing
-            yield "Mmad", places, s.bias, {k: v for k, v in i.parameters.items() if k != "kDirectionAlign"}
-        elif i is not None:
-            wide = [32 if program.buffers[n].position in ("L0C", "Bias") else i.element.bits for n in (s.dst, s.src)]
-            fields = {
-                k: v
-                for k, v in i.parameters.items()
-                if not (i.name == "DataCopy" and "Stride" in k and i.parameters["blockCount"] == 1)
-            }
-            yield i.name, place(program, s.dst, i.dst, wide[0]), place(program, s.src, i.src, wide[1]), fields
-        else:
-            yield s
-
-
-def place(program, name, at, bits):
-    b = program.buffers[name]
-    return b.position if b.position != "GM" else name, (0 if b.position == "GM" else b.address * 8) + at * bits
 
 
 @pytest.mark.parametrize("name", some(ANY, 14))

@@ -29,7 +29,7 @@ from .dsl import dsl
 from .matmul import MatmulBlock, executed, tensors_of
 from .results import Report, together
 from .statements import Buffer, Program
-from .text import catlass_of, require_language
+from .text import catlass_of, require_in, require_language
 from .values import numbers_of
 
 if TYPE_CHECKING:
@@ -196,7 +196,9 @@ class AnyMatmulBlock:
         """The sizes of blocks whose statements differ: those of few fractals have a barrier between Mmads."""
         m, n, _ = self.plan.tiling.l1
         sizes = [{"tileM": 16, "tileN": 16, "rowsM": 16}]
-        sizes += [{"tileM": m, "tileN": n, "rowsM": m}] if m // 16 * (n // 16) >= FEW_FRACTALS else []
+        sizes += (
+            [{"tileM": m, "tileN": n, "rowsM": m}] if m // 16 * (n // 16) >= FEW_FRACTALS or self.plan.vectors else []
+        )
         # of slices the last has the end of k, whose parts are gone through; where k is a number, each as it is
         last = self.slices - 1
         cuts = range(last if known(self.problem[2]) is None else 0, last + 1)
@@ -273,6 +275,7 @@ class AnyMatmulBlock:
         Source: AscendC; CATLASS examples/13_basic_matmul_tla.
         """
         require_language(language, name)
+        require_in(language, self.plan)
         proved = f"proved by tla for ({', '.join(map(str, self.problem))}) on any number of cores"
         if language == "catlass":
             return catlass_of(self.plan, repr(self.swizzle), proved, name)

@@ -23,15 +23,21 @@ from ...core.leaf_arithmetic import ceil_div, larger, smaller
 from ...core.questions import at_most
 from ...symbolic.conditions import Condition, assuming
 from ...symbolic.declare import dim, index
+from ...tensors.views import GetTile
 from ..schedules import BlockSwizzle
 from ..schedules.any_sizes import FAR, coordinates
+from ..tags import L0C, RowMajor
+from ..transfers import Transfer
+from ..transfers.halves import SPLITS, half_of
 from ..transfers.instruction import TransferInstruction
+from ..transfers.side import tensor_at
 from ..transfers.steps import Loop, Step, When, choose, condition_at, steps_at
 from . import channels
 from .block import Core, Operand, Plan
 from .channels import scaled
 from .check import FEW_FRACTALS
 from .statements import Assign, Buffer, Move, Multiply, Part, PipeBarrier, SetAtomic, SetFlag, WaitFlag
+from .vector_cores import in_ub, over_ub
 
 #: The names of a program besides those of its sizes.
 NAMES = (
@@ -68,6 +74,7 @@ NAMES = (
     ),
     *("l1Stage", "l0AStage", "l0BStage", "l0CStage", "i"),
     *("slice", "number", "tilesK", "firstTile"),
+    *("ubStage", "splitAt", "share", "ubRest"),
 )
 CORE, CORES = index("core", FAR), dim("cores", at_most=FAR)
 
@@ -88,18 +95,20 @@ def buffers_of(plan: Plan) -> dict[str, Buffer]:
 
 @dataclass(frozen=True)
 class Sizes:
-    """A tile along one mode, by names: where it begins [tiles], its size, and how much of the matrix is behind it."""
+    """A tile along one mode, by names: where it begins [tiles], its size, and how much of the matrix is behind it; of a
+    part of a tile, inside: where that begins in it."""
 
     at: Any
     size: Any
     rest: Any
     tile: int
     whole: Any
+    inside: Any = 0
 
     @property
     def start(self) -> Any:
         """The coordinate that the tile begins at."""
-        return self.at * self.tile
+        return self.at * self.tile + self.inside
 
     @property
     def extent(self) -> Any:
@@ -143,10 +152,11 @@ class AnyCore(Core):
 
     # ------------------------------------------------------------------------------------- the proof of a tile
 
-    def settled(self, made: Iterable[Step]) -> tuple[Step, ...]:
-        """Steps by the names of the problem, not by what lies behind a tile."""
+    def settled(self, made: Iterable[Step], sizes: Iterable[Sizes] = ()) -> tuple[Step, ...]:
+        """Steps by the names of the problem, not by what lies behind a tile, or behind parts of these sizes."""
+        told = {name: rest for x in (self.m, self.n, self.k, *sizes) for name, rest in x.told.items()}
         with assuming():  # what lies behind a tile is 0 or more: so the sizes of tiles are assigned
-            return tuple(steps_at(made, {**self.m.told, **self.n.told, **self.k.told}))
+            return tuple(steps_at(made, told))
 
     def condition(self, c: Condition) -> Condition:
         """A condition by the names of the problem."""
@@ -174,7 +184,7 @@ class AnyCore(Core):
 
     def _shift(self, name: str) -> Any:
         """The offset of the stage of a buffer that is in use [elements]."""
-        stage = self.stage.get("l1" if name in ("l1A", "l1B") else name, 0)
+        stage = self.stage.get("l1" if name in ("l1A", "l1B") else "ub" if name.startswith("ub") else name, 0)
         return stage * self._size(name) if name in self.buffers and name not in ("l1Bias", "bt", "l1Scale", "fb") else 0
 
     # ------------------------------------------------------------------------------------------------- statements
@@ -322,12 +332,54 @@ class AnyCore(Core):
     def _stored(self) -> Iterator[Any]:
         """The accumulators to global memory."""
         stage, unit = self.stage["l0C"], self.plan.unit_flag
-        made = self.plan.store((self.m.start, self.n.start), (self.m.size, self.n.size), self.rows)
+        leaving = self.plan.leaving((self.m.start, self.n.start), (self.m.size, self.n.size), self.rows)
+        made = tuple(map(self.plan.told, leaving))
         yield from [] if unit else [SetFlag("M_FIX", stage), WaitFlag("M_FIX", stage)]
         beside = self.plan.scale_of_fixpipe
         to_fb = self._part("scale to FB", "fb", "l1Scale", self._load_fb(self.n.size)) if beside == "fb" else None
-        yield from scaled(self.plan, to_fb, [self._part("C to GM", "C", "l0C", made, beside)])
+        what, to = ("C to GM", "C") if self.plan.split is None else ("C to UB", "ub0C")
+        part = self._part(what, to, "l0C", made, beside)
+        out: Iterable[Any] = [part]
+        if self.plan.split is not None:
+            self._require_in_ub(leaving)
+            out = [*over_ub(self.plan, part, self._from_core, self.stage["ub"]), *self._next("ub")]
+        yield from scaled(self.plan, to_fb, out)
         yield from [] if unit else [SetFlag("FIX_M", stage), *self._next("l0C")]
+
+    def _require_in_ub(self, made: Transfer) -> None:
+        """Require that what Fixpipe moves to vector cores lies in its stages of L0C and UB, whatever its sizes are."""
+        m, n, plan = self.m.size, self.n.size, self.plan
+        self._within("C to UB", "ub0C", in_ub(plan, m, n), made.beyond, plan.c.element.bits)
+        if plan.split == "SPLIT_N":
+            self._within("C to UB", "l0C", L0C(m, 2 * half_of("SPLIT_N", n)).layout, 0, 8)
+
+    def _from_core(self, core: int) -> Iterator[Any]:
+        """What a vector core has of a block to global memory: of two the second has nothing of one row, or of few
+        columns."""
+        plan, name = self.plan, f"ub{core}C"
+        if plan.split is None or plan.split == "NO_SPLIT":
+            made = self._to_gm(in_ub(plan, self.m.size, self.n.size), (self.m, self.n))
+            yield self._part("C to GM", "C", name, made)
+            return
+        mode, c0 = SPLITS[plan.split][0], int(plan.c.element.C0)
+        whole, most = (self.m, self.n)[mode], plan.tiling.l1[mode] // 2
+        half = half_of(plan.split, whole.size)
+        begin, share = index("splitAt", most + 1), dim("share", at_most=most)
+        rest = dim("ubRest", at_least=0, at_most=ceil_div(most, c0) - ceil_div(share, c0))
+        own = replace(whole, size=share, inside=begin)
+        sizes = (self.m, own) if mode else (own, self.n)
+        ld = c0 * (ceil_div(share, c0) + rest) if mode else ceil_div(self.n.size, c0) * c0
+        layout: Layout = RowMajor.MakeLayout(plan.c.element, *(x.size for x in sizes), ld=ld)
+        body: list[Any] = [Assign(begin, core * half), Assign(share, smaller(half, whole.size - core * half))]
+        body += [Assign(rest, half // c0 - ceil_div(share, c0))] if mode else []
+        body += [self._part("C to GM", "C", name, self._to_gm(layout, sizes))]
+        yield from choose(core * half < whole.size, body, ()) if core else body
+
+    def _to_gm(self, layout: Layout, sizes: tuple[Sizes, Sizes]) -> tuple[Step, ...]:
+        """The steps that move a tile of these sizes from UB to its place in C."""
+        plan, c = self.plan, _laid(self.plan.c, tuple(x.extent for x in sizes))
+        dst = GetTile(tensor_at("GM", c.layout), tuple(x.start for x in sizes), tuple(x.size for x in sizes))
+        return self.settled(plan.move(tensor_at("UB", layout), dst, plan.c.element), sizes)
 
     def _next(self, name: str) -> Iterator[Any]:
         """The next stage of a buffer."""
@@ -335,8 +387,8 @@ class AnyCore(Core):
         yield from [Assign(stage, (stage + 1) % count)] if known(stage) is None else ()
 
     def stages_of(self, name: str) -> int:
-        """The number of stages of l1, l0A, l0B or l0C."""
-        return self.plan.tiling.stages[name.replace("l", "L")]
+        """The number of stages of l1, l0A, l0B, l0C or ub."""
+        return self.plan.tiling.stages[name.replace("l", "L").replace("ub", "UB")]
 
 
 def _laid(x: Operand, sizes: tuple[Any, ...]) -> Operand:

@@ -15,6 +15,7 @@ from ...core.errors import LeafTypeError, RangeError, require_type
 from ...core.int_tuple import modes_of, shown
 from ...core.ints import known, leaf
 from ...core.layout import Layout, require_origin
+from ...symbolic.facts import symbols_in
 from ...symbolic.symint import SymInt
 from ..architecture import AtlasA2, as_architecture
 from ..element import as_element
@@ -112,7 +113,7 @@ def block(
         for name, given, shape in (("a", a, (m, k)), ("b", b, (k // 2 if sparse else k, n)), ("c", c, (m, n)))
     )
     _require_tiles(tiles, inner, max(16, int(left.element.C0), int(right.element.C0)))
-    _require_ways({"scales": scales, "sparse": sparse, "split": split is not None, "padding": bool(padding)}, open_)
+    _require_ways({"scales": scales, "sparse": sparse, "padding": bool(padding)}, open_)
     matrices, left, right = _padded(padding, left, right, tiles, options)
     if sparse:
         require_sparse((left.element, right.element), arch, k, bias)
@@ -127,6 +128,9 @@ def block(
         if factor > 1:
             _require_added(out.element, total, bias, relu)
             swizzle.require_slices(factor)
+        if split is not None:
+            require_split(split, arch, (out.element, out.tag), total, factor > 1, quant)
+            require_whole_halves(split, unit_flag, _widths(n, tiles[1]))
         plan = Plan(arch, left, right, out, total, bias, tiling, adds=factor > 1, **options)
         told = {"a": a, "b": b, "c": c, "bias": bias, "stages": stages, "swizzle": swizzle, "cores": cores}
         told["splitkFactor"] = factor
@@ -227,6 +231,14 @@ def _require_vector_starts(schedule: Schedule, plan: Plan) -> None:
             raise LeafTypeError(
                 what, f"multiples of {element.C0}: whole 32 bytes", "write GemmIdentityBlockSwizzle[3, 0]"
             )
+
+
+def _widths(n: Any, tile: int) -> set[int]:
+    """The numbers of columns that blocks have, of a matrix of n columns; of a name the least of all."""
+    if (columns := known(n)) is not None:
+        return {min(tile, columns), columns % tile or tile}
+    (symbol,) = symbols_in(n.poly)
+    return {math.gcd(tile, symbol.unit)}
 
 
 def _unit(x: Operand, side: int) -> int:

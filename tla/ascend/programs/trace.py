@@ -109,7 +109,7 @@ def of_body(program: Program, body: Iterable[Any], values: dict[str, int]) -> It
         require_events(index + 1)
         if isinstance(statement, SetAtomic):
             adds = statement.adds
-        yield Event(index, _pipe(statement, program.buffers), statement, adds, part)
+        yield Event(index, pipe_of_statement(statement, program.buffers), statement, adds, part)
 
 
 def _flat(body: Iterable[Any], values: dict[str, int], part: str) -> Iterator[tuple[Any, str]]:
@@ -161,7 +161,8 @@ def _known_transfer(i: TransferInstruction, values: Mapping[str, int]) -> Transf
     return replace(i, dst=number(i.dst, values), src=number(i.src, values), parameters=fields)
 
 
-def _pipe(statement: Any, buffers: Mapping[str, Buffer]) -> str:
+def pipe_of_statement(statement: Any, buffers: Mapping[str, Buffer]) -> str:
+    """The pipe that a statement is issued to: ALL of a barrier for all, S of one that no pipe has."""
     if isinstance(statement, Move):
         return pipe_of(buffers[statement.src].position, buffers[statement.dst].position)
     if isinstance(statement, Multiply):
