@@ -27,7 +27,7 @@ from tla.ascend import (
     nZ,
     zN,
 )
-from tla.ascend.programs import Multiply
+from tla.ascend.programs import Fill, Multiply
 from tla.ascend.programs.check import check_program
 from tla.ascend.programs.trace import events
 
@@ -228,6 +228,8 @@ def stated(program, values):
             places = [place(program, n, at, bits) for n, at, bits in zip((s.dst, s.a, s.b), (i.dst, i.a, i.b), sizes)]
             # kDirectionAlign may be set where L0A is laid out so that it changes nothing
             yield "Mmad", places, s.bias, {k: v for k, v in i.parameters.items() if k != "kDirectionAlign"}
+        elif isinstance(s, Fill):
+            yield "InitConstValue", place(program, s.dst, s.at, s.element.bits), dict(s.parameters)
         elif i is not None:
             wide = [32 if program.buffers[n].position in ("L0C", "Bias") else i.element.bits for n in (s.dst, s.src)]
             fields = {

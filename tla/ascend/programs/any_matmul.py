@@ -28,6 +28,7 @@ from .check import FEW_FRACTALS, check_program
 from .dsl import dsl
 from .matmul import MatmulBlock, executed, tensors_of
 from .results import Report, together
+from .scales import padded_scales
 from .statements import Buffer, Program
 from .text import catlass_of, require_in, require_language
 from .values import numbers_of
@@ -121,9 +122,10 @@ class AnyMatmulBlock:
         bias: npt.NDArray[Any] | None = None,
         scale: npt.NDArray[Any] | None = None,
         before: npt.NDArray[Any] | None = None,
+        scales: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None = None,
     ) -> Any:
         """Execute the program of all cores on numpy arrays, every instruction as its fields say for their sizes; before:
-        what C holds, of a block that adds slices of k to it.
+        what C holds, of a block that adds slices of k to it; scales: of a block with scales, those of A and B.
 
         >>> import numpy as np
         >>> from tla import dims
@@ -139,7 +141,8 @@ class AnyMatmulBlock:
         if any(len(shape) != 2 for shape in shapes) or shapes[0][1] != shapes[1][0]:
             raise RangeError(f"arrays of {shapes[0]} and {shapes[1]}", "(m, k) and (k, n)", "give both matrices whole")
         block = self._block_of((shapes[0][0], shapes[1][1], shapes[0][1]))
-        beside = channel_numbers(block.problem[1], self.plan.channels, scale)
+        beside = padded_scales(block.problem, self.plan.scales, scales)
+        beside |= channel_numbers(block.problem[1], self.plan.channels, scale)
         return executed(block, [self.program_at(block, core) for core in range(self.cores)], a, b, bias, beside, before)
 
     def _block_of(self, sizes: tuple[int, int, int]) -> MatmulBlock:

@@ -98,6 +98,8 @@ class Order:
                     self.pipes[pipe] |= done
             elif isinstance(s, Multiply):
                 read = [("a", s.a, s.instruction.a), ("b", s.b, s.instruction.b)]
+                if s.instruction.scaled:
+                    read += [("scales", f"{name}Mx", self._beside(name, at)) for _, name, at in read]
                 self._touch(event, read, [(s.dst, s.instruction.dst)])
             elif isinstance(s, Move):
                 beside = [("beside", s.beside, 0)] if s.beside else []
@@ -149,6 +151,10 @@ class Order:
         buffer = self._program.buffers[name]
         apart = 0 if buffer.position == "GM" else self._elements(buffer)
         return name, int(at) // apart if apart else 0
+
+    def _beside(self, name: str, at: int) -> int:
+        """The place of the scales of an operand: as many stages on as its own."""
+        return self._stage(name, at)[1] * self._elements(self._program.buffers[f"{name}Mx"])
 
     def _elements(self, buffer: Buffer) -> int:
         """The elements from one stage of a buffer to the next; 0 where it has but one."""

@@ -11,6 +11,7 @@ Source: CATLASS `BlockMmadTla`, whose statements these are, one by one.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,6 +24,7 @@ from ...core.leaf_arithmetic import ceil_div, larger, smaller
 from ...core.questions import at_most
 from ...symbolic.conditions import Condition, assuming
 from ...symbolic.declare import dim, index
+from ...symbolic.facts import symbols_in
 from ...tensors.views import GetTile
 from ..schedules import BlockSwizzle
 from ..schedules.any_sizes import FAR, coordinates
@@ -36,46 +38,19 @@ from . import channels
 from .block import Core, Operand, Plan
 from .channels import scaled
 from .check import FEW_FRACTALS
+from .mmad import MX_PAIR
+from .scales import zeros_behind
 from .statements import Assign, Buffer, Move, Multiply, Part, PipeBarrier, SetAtomic, SetFlag, WaitFlag
 from .vector_cores import in_ub, over_ub
 
+_NAMES = """
+core cores shared turn task strip inside width blocksM blocksN blockM blockN tileM tileN rowsM
+tiles kTile tileK fillTile fillStage fillK parts kPart partK restM restN restK
+l1Stage l0AStage l0BStage l0CStage ubStage i slice number tilesK firstTile
+splitAt share ubRest fillPairs restPairs partPairs
+"""
 #: The names of a program besides those of its sizes.
-NAMES = (
-    *(
-        "core",
-        "cores",
-        "shared",
-        "turn",
-        "task",
-        "strip",
-        "inside",
-        "width",
-        "blocksM",
-        "blocksN",
-        "blockM",
-        "blockN",
-        "tileM",
-        "tileN",
-        "rowsM",
-    ),
-    *(
-        "tiles",
-        "kTile",
-        "tileK",
-        "fillTile",
-        "fillStage",
-        "fillK",
-        "parts",
-        "kPart",
-        "partK",
-        "restM",
-        "restN",
-        "restK",
-    ),
-    *("l1Stage", "l0AStage", "l0BStage", "l0CStage", "i"),
-    *("slice", "number", "tilesK", "firstTile"),
-    *("ubStage", "splitAt", "share", "ubRest"),
-)
+NAMES = (*_NAMES.split(),)
 CORE, CORES = index("core", FAR), dim("cores", at_most=FAR)
 
 
@@ -85,12 +60,27 @@ def buffers_of(plan: Plan) -> dict[str, Buffer]:
     for b in plan.buffers.values():
         name = b.name.rstrip("0123456789")
         first = found.get(name, b)
-        stages = (b.address - first.address) // b.size + 1
         layout = b.layout
         if name != b.name:
-            layout = Layout((*b.layout.shape, stages), (*b.layout.stride, int(cosize(b.layout))))
+            stages, apart = int(b.name[len(name) :]) + 1, int(cosize(b.layout))
+            if stages > 1:
+                apart = (b.address - first.address) // (stages - 1) * 8 // b.element.bits
+            layout = Layout((*b.layout.shape, stages), (*b.layout.stride, apart))
         found[name] = replace(first, name=name, layout=layout)
     return found
+
+
+#: The buffers whose stages are those of another: scales lie beside what they scale.
+_BESIDE = {
+    "l1A": "l1",
+    "l1B": "l1",
+    "l1ScaleA": "l1",
+    "l1ScaleB": "l1",
+    "l1Index": "l1",
+    "l0AMx": "l0A",
+    "l0BMx": "l0B",
+}
+_BESIDE |= {"ub0C": "ub", "ub1C": "ub"}
 
 
 @dataclass(frozen=True)
@@ -122,7 +112,18 @@ class Sizes:
 
 
 def _sizes(at: str, size: str, rest: str, tile: int, whole: Any) -> Sizes:
-    return Sizes(index(at, FAR), dim(size, at_most=tile), dim(rest, at_least=0), tile, whole)
+    unit = math.gcd(tile, unit_of(whole))
+    return Sizes(
+        index(at, FAR), dim(size, at_most=tile, multiple_of=unit), dim(rest, at_least=0, multiple_of=unit), tile, whole
+    )
+
+
+def unit_of(x: Any) -> int:
+    """The largest number that a size is known to be a multiple of; of a number itself."""
+    if (n := known(x)) is not None:
+        return n
+    (symbol,) = symbols_in(x.poly)
+    return int(symbol.unit)
 
 
 class AnyCore(Core):
@@ -148,7 +149,11 @@ class AnyCore(Core):
         self.first_tile: Any = index("firstTile", FAR) if slices > 1 else 0
         deep = plan.tiling.l0[2]
         self.parts, self.k_part = dim("parts", at_most=k // deep), index("kPart", k // deep)
-        self.part_k = dim("partK", at_most=deep)
+        self.part_k, self.part_pairs = dim("partK", at_most=deep), dim("partPairs", at_most=max(1, deep // MX_PAIR))
+        if plan.scales:  # a Mmad takes whole pairs of scales
+            self.part_k = MX_PAIR * self.part_pairs
+        pairs = dim("fillPairs", at_most=max(1, k // MX_PAIR)), dim("restPairs", at_least=0)
+        self.pairs = Sizes(self.k.at, *pairs, k // MX_PAIR, ceil_div(problem[2], MX_PAIR))
 
     # ------------------------------------------------------------------------------------- the proof of a tile
 
@@ -184,7 +189,7 @@ class AnyCore(Core):
 
     def _shift(self, name: str) -> Any:
         """The offset of the stage of a buffer that is in use [elements]."""
-        stage = self.stage.get("l1" if name in ("l1A", "l1B") else "ub" if name.startswith("ub") else name, 0)
+        stage = self.stage.get(_BESIDE.get(name, name), 0)
         return stage * self._size(name) if name in self.buffers and name not in ("l1Bias", "bt", "l1Scale", "fb") else 0
 
     # ------------------------------------------------------------------------------------------------- statements
@@ -267,9 +272,36 @@ class AnyCore(Core):
             made: Any = self._load(which, tuple(x.start for x in sides), tuple(x.size for x in sides))
             self._within(f"{which} to L1", name, self.plan.l1_layouts["AB".index(which)], made.beyond, 8)
             shifts = self.fill_stage * self._size(name), 0
+            body = [*_moves(self.settled(made), name, which, shifts)]
             yield WaitFlag("MTE1_MTE2", flag)
-            yield Part(f"{which} to L1", name, which, tuple(_moves(self.settled(made), name, which, shifts)))
+            if self.plan.scales:
+                body += self._zeros(which, sides[which == "B"])
+            yield Part(f"{which} to L1", name, which, tuple(body))
+            yield from self._fill_with_scales(which, sides[which == "B"]) if self.plan.scales else ()
             yield SetFlag("MTE2_MTE1", flag)
+
+    def _zeros(self, which: str, across: Sizes) -> Iterator[Any]:
+        """The zeros behind a tile in L1, where there are any; they lie in its stage."""
+        name, size = f"l1{which}", self._size(f"l1{which}")
+        left, zeros = zeros_behind(self.plan, which, name, across.size, self.k.size)
+        p, c0 = zeros.parameters, int(zeros.element.C0)
+        end = zeros.at + ((p["repeatTimes"] - 1) * (p["blockNum"] + p["dstGap"]) + p["blockNum"]) * c0
+        if known(left) != 0 and not at_most(end, size):
+            raise Unproven(
+                f"zeros behind {which}: {end} elements in {size}", f"at most {size}", "take tiles of whole 64"
+            )
+        yield from choose(left > 0, [zeros._replace(at=zeros.at + self.fill_stage * size)], [])
+
+    def _fill_with_scales(self, which: str, across: Sizes) -> Iterator[Any]:
+        """The scales of a tile, in whole pairs."""
+        name, pairs = f"l1Scale{which}", self.pairs
+        yield Assign(pairs.size, ceil_div(self.k.size, MX_PAIR))
+        start, depth = (across.start, MX_PAIR * pairs.start), MX_PAIR * pairs.extent
+        made: Any = self._load_scales(which, start, across.size, MX_PAIR * pairs.size, depth)
+        self._within(f"scales of {which} to L1", name, self.plan.buffers[f"{name}0"].layout, made.beyond, 8)
+        shifts = self.fill_stage * self._size(name), 0
+        what, src = f"scales of {which} to L1", f"scale{which}"
+        yield Part(what, name, src, tuple(_moves(self.settled(made, [pairs]), name, src, shifts)))
 
     def _biases_in(self) -> Iterator[Any]:
         (filled, flag), _ = self._bias_flags()
@@ -280,7 +312,8 @@ class AnyCore(Core):
     def _of_part(self) -> Iterator[Any]:
         """A part of a tile of k: into L0A and L0B, and multiplied."""
         plan, deep, l1 = self.plan, self.plan.tiling.l0[2], self.plan.tiling.stages["L1"]
-        yield Assign(self.part_k, smaller(deep, self.tile_k - deep * self.k_part))
+        left = smaller(deep, self.tile_k - deep * self.k_part)
+        yield Assign(self.part_pairs, ceil_div(left, MX_PAIR)) if plan.scales else Assign(self.part_k, left)
         at = deep * self.k_part
         a, b = ("A", (0, at), (self.rows, self.part_k)), ("B", (at, 0), (self.part_k, self.n.size))
         for which, start, sizes in (a, b):
@@ -288,6 +321,9 @@ class AnyCore(Core):
             yield WaitFlag("M_MTE1", own + (plan.tiling.stages["L0A"] if which == "B" else 0))
             yield When(self.k_part < 1, (WaitFlag("MTE2_MTE1", flag),), ())
             yield self._to_l0(which, start, sizes)
+            if plan.scales:
+                made: Any = self._load_l0_scales(which, at, sizes[which == "B"], self.part_k)
+                yield self._part(f"scales of {which} to L0", f"l0{which}Mx", f"l1Scale{which}", made)
             yield When(self.parts <= self.k_part + 1, (SetFlag("MTE1_MTE2", flag),), ())
         yield from self._multiplied()
 

@@ -347,8 +347,8 @@ class Core:
     def _fill_scales(self, which: str, stage: int, across: tuple[int, int], along: tuple[int, int]) -> Iterator[Part]:
         """The zeros behind a tile in L1, and its scales; across, along: where it begins, and how large it is."""
         (start, other), (k, size) = across, along
-        if (zeros := zeros_behind(self.plan, which, f"l1{which}{stage}", other, size)) is not None:
-            yield Part(f"zeros behind {which}", None, None, (zeros,))
+        left, zeros = zeros_behind(self.plan, which, f"l1{which}{stage}", other, size)
+        yield from [Part(f"zeros behind {which}", None, None, (zeros,))] if left > 0 else []
         made = self._load_scales(which, (start, k), other, size)
         yield _part(f"scales of {which} to L1", f"l1Scale{which}{stage}", f"scale{which}", made)
 

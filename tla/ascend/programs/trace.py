@@ -151,6 +151,9 @@ def _known(statement: Any, values: Mapping[str, int]) -> Any:
         bias = None if i.bias is None else number(i.bias, values)
         dst, a, b = (number(n, values) for n in (i.dst, i.a, i.b))
         return statement._replace(instruction=replace(i, dst=dst, a=a, b=b, bias=bias, parameters=fields))
+    if isinstance(statement, Fill):
+        fields = {name: number(n, values) for name, n in statement.parameters.items()}
+        return statement._replace(at=number(statement.at, values), parameters=fields)
     if isinstance(statement, (SetFlag, WaitFlag)):
         return statement._replace(id=number(statement.id, values))
     return statement

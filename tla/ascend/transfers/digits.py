@@ -156,9 +156,21 @@ def _merge_all(digits: list[Digit], given: Given) -> list[Digit]:
     return digits
 
 
+def _with_parts(whole: list[Digit], parts: Axes, given: Given) -> tuple[list[Digit], Axes]:
+    """Whole digits and axes of which a part is moved: a digit inside of the first one of such an axis is one with it."""
+    for n, axis in enumerate(parts):
+        first, *others = axis.digits
+        for d in whole:
+            if given.equal(d.src * d.extent, first.src) and given.equal(d.dst * d.extent, first.dst):
+                extent = None if first.extent is None else first.extent * d.extent
+                more = Axis((Digit(extent, d.src, d.dst), *others), axis.limit * d.extent)
+                return _with_parts([x for x in whole if x is not d], [*parts[:n], more, *parts[n + 1 :]], given)
+    return whole, parts
+
+
 def same_move(a: Axes, b: Axes, given: Given) -> bool:
     """Whether two moves are proved to have the same pairs of places, from their starts on."""
-    (whole_a, parts_a), (whole_b, parts_b) = (merged(x, given) for x in (a, b))
+    (whole_a, parts_a), (whole_b, parts_b) = (_with_parts(*merged(x, given), given) for x in (a, b))
 
     def same_digit(x: Digit, y: Digit) -> bool:
         return all(given.equal(i, j) for i, j in zip(x, y))
