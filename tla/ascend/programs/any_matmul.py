@@ -29,6 +29,7 @@ from .dsl import dsl
 from .matmul import MatmulBlock, executed, tensors_of
 from .results import Report, together
 from .scales import padded_scales
+from .sparse import densified
 from .statements import Buffer, Program
 from .text import catlass_of, require_in, require_language
 from .values import numbers_of
@@ -143,6 +144,8 @@ class AnyMatmulBlock:
         block = self._block_of((shapes[0][0], shapes[1][1], shapes[0][1]))
         beside = padded_scales(block.problem, self.plan.scales, scales)
         beside |= channel_numbers(block.problem[1], self.plan.channels, scale)
+        if self.plan.sparse:
+            b, beside["index"] = densified(b, (block.problem[2], block.problem[1]))
         return executed(block, [self.program_at(block, core) for core in range(self.cores)], a, b, bias, beside, before)
 
     def _block_of(self, sizes: tuple[int, int, int]) -> MatmulBlock:

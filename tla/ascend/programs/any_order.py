@@ -102,7 +102,7 @@ class Order:
                     read += [("scales", f"{name}Mx", self._beside(name, at)) for _, name, at in read]
                 self._touch(event, read, [(s.dst, s.instruction.dst)])
             elif isinstance(s, Move):
-                beside = [("beside", s.beside, 0)] if s.beside else []
+                beside = [("beside", s.beside, s.instruction.parameters.get("index", 0))] if s.beside else []
                 both = ["ub1C"] if s.instruction.parameters.get("dualDstCtl") else []
                 written = [(name, s.instruction.dst) for name in (s.dst, *both)]
                 self._touch(event, [("src", s.src, s.instruction.src), *beside], written)
@@ -425,5 +425,6 @@ def _sketch_of(move: Move, part: Part, buffers: Mapping[str, Buffer]) -> Move:
         0 if buffers[name].position == "GM" else value_at(at, turns)
         for name, at in ((move.dst, i.dst), (move.src, i.src))
     )
-    fields = {name: n for name, n in i.parameters.items() if name in ("unitFlag", "dualDstCtl")}
+    kept = ("unitFlag", "dualDstCtl", "index")
+    fields = {name: value_at(n, turns) for name, n in i.parameters.items() if name in kept}
     return move._replace(instruction=replace(i, dst=dst, src=src, parameters=fields))

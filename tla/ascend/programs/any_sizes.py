@@ -136,8 +136,9 @@ class AnyCore(Core):
         self.m = _sizes("blockM", "tileM", "restM", m, problem[0])
         self.n = _sizes("blockN", "tileN", "restN", n, problem[1])
         self.k = _sizes("fillTile", "fillK", "restK", k, problem[2])
-        shapes = ((self.m, self.k), (self.k, self.n), (self.m, self.n))
-        a, b, c = (_laid(x, tuple(s.extent for s in shape)) for x, shape in zip((plan.a, plan.b, plan.c), shapes))
+        high, wide, depth = (x.extent for x in (self.m, self.n, self.k))
+        shapes = (high, depth), plan.held("B", depth, wide), (high, wide)
+        a, b, c = (_laid(x, shape) for x, shape in zip((plan.a, plan.b, plan.c), shapes))
         super().__init__(replace(plan, a=a, b=b, c=c))
         self.rows = (
             dim("rowsM", at_least=larger(2, self.m.size), at_most=m) if "AtlasA" in plan.arch.name else self.m.size
@@ -149,7 +150,11 @@ class AnyCore(Core):
         self.first_tile: Any = index("firstTile", FAR) if slices > 1 else 0
         deep = plan.tiling.l0[2]
         self.parts, self.k_part = dim("parts", at_most=k // deep), index("kPart", k // deep)
-        self.part_k, self.part_pairs = dim("partK", at_most=deep), dim("partPairs", at_most=max(1, deep // MX_PAIR))
+        unit = math.gcd(deep, unit_of(problem[2]))
+        self.part_k, self.part_pairs = (
+            dim("partK", at_most=deep, multiple_of=unit),
+            dim("partPairs", at_most=max(1, deep // MX_PAIR)),
+        )
         if plan.scales:  # a Mmad takes whole pairs of scales
             self.part_k = MX_PAIR * self.part_pairs
         pairs = dim("fillPairs", at_most=max(1, k // MX_PAIR)), dim("restPairs", at_least=0)
@@ -278,6 +283,12 @@ class AnyCore(Core):
                 body += self._zeros(which, sides[which == "B"])
             yield Part(f"{which} to L1", name, which, tuple(body))
             yield from self._fill_with_scales(which, sides[which == "B"]) if self.plan.scales else ()
+            if self.plan.sparse and which == "B":
+                index: Any = self._load_index((self.k.start, self.n.start), self.k.size, self.n.size)
+                self._within("index to L1", "l1Index", self.plan.buffers["l1Index0"].layout, index.beyond, 8)
+                shifts = self.fill_stage * self._size("l1Index"), 0
+                moves = _moves(self.settled(index), "l1Index", "index", shifts)
+                yield Part("index to L1", "l1Index", "index", tuple(moves))
             yield SetFlag("MTE2_MTE1", flag)
 
     def _zeros(self, which: str, across: Sizes) -> Iterator[Any]:
@@ -335,7 +346,11 @@ class AnyCore(Core):
         if not at_most(made.reads_beyond, 0):
             what = f"{which} to L0: it reads {made.reads_beyond} bytes behind its tile of L1"
             raise Unproven(what, "none", "take tiles of whole squares")
-        return self._part(f"{which} to L0", f"l0{which}", f"l1{which}", made)
+        if which == "A" or not self.plan.sparse:
+            return self._part(f"{which} to L0", f"l0{which}", f"l1{which}", made)
+        shift = self._shift("l1Index")
+        moves = [*_moves(self.settled(made), "l0B", "l1B", (self._shift("l0B"), self._shift("l1B")), "l1Index")]
+        return Part("B to L0", "l0B", "l1B", tuple(_with_index_further(moves, shift)))
 
     def _multiplied(self) -> Iterator[Any]:
         """A Mmad, with the biases before the first."""
@@ -447,6 +462,16 @@ def _moves(steps: Iterable[Step], dst: str, src: str, shifts: tuple[Any, Any], b
             yield Loop(step.variable, step.turns, tuple(again(step.body)))
         else:
             yield When(step.condition, tuple(again(step.body)), tuple(again(step.otherwise)))
+
+
+def _with_index_further(moves: Iterable[Any], shift: Any) -> Iterator[Any]:
+    """Moves whose index lies so many bytes further."""
+    for s in moves:
+        if isinstance(s, Move):
+            p = s.instruction.parameters
+            yield s._replace(instruction=replace(s.instruction, parameters={**p, "index": p["index"] + shift}))
+        else:
+            yield type(s)(s[0], *(tuple(_with_index_further(x, shift)) if isinstance(x, tuple) else x for x in s[1:]))
 
 
 def conditions_of(core: AnyCore, recorded: Iterable[Condition], names: Mapping[str, Any]) -> tuple[Condition, ...]:

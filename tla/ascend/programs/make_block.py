@@ -113,7 +113,7 @@ def block(
         for name, given, shape in (("a", a, (m, k)), ("b", b, (k // 2 if sparse else k, n)), ("c", c, (m, n)))
     )
     _require_tiles(tiles, inner, max(16, int(left.element.C0), int(right.element.C0)))
-    _require_ways({"sparse": sparse, "padding": bool(padding)}, scales, open_)
+    _require_ways({"scales": scales, "sparse": sparse}, bool(padding), open_)
     matrices, left, right = _padded(padding, left, right, tiles, options)
     if sparse:
         require_sparse((left.element, right.element), arch, k, bias)
@@ -172,15 +172,13 @@ def _padded(
     return made, matrices["A"], matrices["B"]
 
 
-def _require_ways(given: dict[str, object], scales: bool, open_: bool) -> None:
-    """LeafTypeError for what is neither True nor False, and for ways that ask for known sizes; open_: one is not."""
+def _require_ways(given: dict[str, object], padding: bool, open_: bool) -> None:
+    """LeafTypeError for what is neither True nor False, and for padding of sizes that are names; open_: one is."""
     for name, fix in (("scales", "give scales to execute"), ("sparse", "write sparse=True")):
-        value = given.get(name, scales)
-        require_type(value, bool, f"{name}={value!r:.40} of a block, of type", "True or False", fix)
-    for name, wanted in given.items():
-        if wanted and open_:
-            what, fix = f"{name}= of sizes that are names", "write block((1000, 700, 500), ...)"
-            raise LeafTypeError(what, "a problem of numbers", fix)
+        require_type(given[name], bool, f"{name}={given[name]!r:.40} of a block, of type", "True or False", fix)
+    if padding and open_:
+        what, fix = "padding= of sizes that are names", "write block((1000, 700, 500), ...)"
+        raise LeafTypeError(what, "a problem of numbers", fix)
 
 
 def _require_scale(quant: str, scale: Any, settings: Mapping[str, str]) -> None:
