@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ...core.errors import RangeError, Unproven
+from ...core.errors import RangeError, Unproven, require_type
 from ...core.int_tuple import shown
 from ...core.ints import IntLike, known
 from ...symbolic.conditions import Condition, assuming
@@ -101,6 +101,7 @@ class AnyMatmulBlock:
 
         Raises RangeError for values that break a fact of a name, Unproven for a size without one.
         """
+        require_type(values, Mapping, "at(...) of", "values by the names of sizes", "write at(M=100, N=200, K=300)")
         m, n, k = (x.at({**values, **named}) if known(x) is None else int(x) for x in self.problem)
         if left := [x for x in (m, n, k) if known(x) is None]:
             raise Unproven(f"the block of ({m},{n},{k})", "a value for each size", f"write at(..., {left[0]}=100)")

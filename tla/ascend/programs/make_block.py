@@ -105,7 +105,13 @@ def block(
     sizes = _any_sizes(problem)
     open_ = sizes is not None
     m, n, k = sizes = sizes or _sizes("problem", problem)
-    for name, given in (("bias", bias), ("unit_flag", unit_flag), ("relu", relu)):
+    for name, given in (
+        ("bias", bias),
+        ("unit_flag", unit_flag),
+        ("relu", relu),
+        ("scales", scales),
+        ("sparse", sparse),
+    ):
         require_type(given, bool, f"{name}={given!r:.40} of a block, of type", "True or False", f"write {name}=True")
     require_product_swizzle("a block", swizzle)
     left, right, out = (
@@ -113,8 +119,7 @@ def block(
         for name, given, shape in (("a", a, (m, k)), ("b", b, (k // 2 if sparse else k, n)), ("c", c, (m, n)))
     )
     _require_tiles(tiles, inner, max(16, int(left.element.C0), int(right.element.C0)))
-    _require_ways({"scales": scales, "sparse": sparse}, bool(padding), open_)
-    matrices, left, right = _padded(padding, left, right, tiles, options)
+    matrices, left, right = _padded(padding, left, right, tiles, options, open_)
     if sparse:
         require_sparse((left.element, right.element), arch, k, bias)
         require_sparse_tiles(right.tag, (tiles[2], inner[2]))
@@ -155,13 +160,16 @@ def block(
 
 
 def _padded(
-    given: Any, a: Operand, b: Operand, tiles: tuple[int, int, int], options: Mapping[str, Any]
+    given: Any, a: Operand, b: Operand, tiles: tuple[int, int, int], options: Mapping[str, Any], open_: bool
 ) -> tuple[list[Padded], Operand, Operand]:
     """The matrices that are laid out anew, and A and B as they are read then."""
     if given is None:
         return [], a, b
     if not isinstance(given, Mapping) or {*given} - {"A", "B"}:
         raise LeafTypeError(f"padding={given!r:.60}", "a way for A, for B, or for both", 'write {"A": "PADDING_NZ"}')
+    if given and open_:
+        what, fix = "padding= of sizes that are names", "write block((1000, 700, 500), ...)"
+        raise LeafTypeError(what, "a problem of numbers: the shares of vector cores are cut for each", fix)
     for name in ("scales", "sparse", "split"):
         if given and options[name]:
             raise LeafTypeError(f"padding= of a block with {name}=", f"one without {name}=", "leave out padding=")
@@ -170,15 +178,6 @@ def _padded(
     made = [padded(name, x, given[name], blocks[name]) for name, x in matrices.items() if name in given]
     matrices |= {x.name: x.after for x in made}
     return made, matrices["A"], matrices["B"]
-
-
-def _require_ways(given: dict[str, object], padding: bool, open_: bool) -> None:
-    """LeafTypeError for what is neither True nor False, and for padding of sizes that are names; open_: one is."""
-    for name, fix in (("scales", "give scales to execute"), ("sparse", "write sparse=True")):
-        require_type(given[name], bool, f"{name}={given[name]!r:.40} of a block, of type", "True or False", fix)
-    if padding and open_:
-        what, fix = "padding= of sizes that are names", "write block((1000, 700, 500), ...)"
-        raise LeafTypeError(what, "a problem of numbers", fix)
 
 
 def _require_scale(quant: str, scale: Any, settings: Mapping[str, str]) -> None:

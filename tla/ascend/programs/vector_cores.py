@@ -33,7 +33,7 @@ def require_split(
     split: object, arch: Architecture, c: tuple[Element, Tag], total: Element, adds: bool, quant: str
 ) -> None:
     """LeafTypeError for another way, and for results that do not take it."""
-    if split not in SPLIT_MODES:
+    if not isinstance(split, str) or split not in SPLIT_MODES:
         expected = f"None, or one of {', '.join(SPLIT_MODES)}"
         raise LeafTypeError(f"split={split!r:.40} of a block", expected, "leave it out")
     for wrong, what, expected in (

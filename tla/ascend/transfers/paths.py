@@ -216,11 +216,11 @@ def path_of(
     what = f"a transfer from {ends[0]} to {ends[1]} on {arch}"
     if not joined:
         raise LeafTypeError(what, _neighbours(table, *ends), _detour(table, *ends))
-    paths = [p for p in joined if tag in (None, p.dst_tag)]
+    paths = joined if tag is None else [p for p in joined if p.dst_tag is tag]
     if not paths:
         known = sorted({str(p.dst_tag) for p in joined})
         fix = "leave out tag=, or write one of these"
-        raise LeafTypeError(f"{what} with tag={tag}", f"tag={' or '.join(known)}", fix)
+        raise LeafTypeError(f"{what} with tag={tag!s:.40}", f"tag={' or '.join(known)}", fix)
     refused, found = [], []
     for path in paths:
         wide = None if element.bits in path.bits else f"elements of {element.bits} bits take another way"
