@@ -237,6 +237,8 @@ def stated(program, values):
                 for k, v in i.parameters.items()
                 if not (i.name == "DataCopy" and "Stride" in k and i.parameters["blockCount"] == 1)
             }
+            if "index" in fields:
+                fields["index"] = place(program, s.beside, fields["index"], 8)
             yield i.name, place(program, s.dst, i.dst, wide[0]), place(program, s.src, i.src, wide[1]), fields
         else:
             yield s

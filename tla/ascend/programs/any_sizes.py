@@ -47,7 +47,7 @@ _NAMES = """
 core cores shared turn task strip inside width blocksM blocksN blockM blockN tileM tileN rowsM
 tiles kTile tileK fillTile fillStage fillK parts kPart partK restM restN restK
 l1Stage l0AStage l0BStage l0CStage ubStage i slice number tilesK firstTile
-splitAt share ubRest fillPairs restPairs partPairs
+splitAt0 share0 ubRest0 splitAt1 share1 ubRest1 fillPairs restPairs partPairs
 """
 #: The names of a program besides those of its sizes.
 NAMES = (*_NAMES.split(),)
@@ -415,8 +415,8 @@ class AnyCore(Core):
         mode, c0 = SPLITS[plan.split][0], int(plan.c.element.C0)
         whole, most = (self.m, self.n)[mode], plan.tiling.l1[mode] // 2
         half = half_of(plan.split, whole.size)
-        begin, share = index("splitAt", most + 1), dim("share", at_most=most)
-        rest = dim("ubRest", at_least=0, at_most=ceil_div(most, c0) - ceil_div(share, c0))
+        begin, share = index(f"splitAt{core}", most + 1), dim(f"share{core}", at_most=most)
+        rest = dim(f"ubRest{core}", at_least=0, at_most=ceil_div(most, c0) - ceil_div(share, c0))
         own = replace(whole, size=share, inside=begin)
         sizes = (self.m, own) if mode else (own, self.n)
         ld = c0 * (ceil_div(share, c0) + rest) if mode else ceil_div(self.n.size, c0) * c0

@@ -86,7 +86,7 @@ def block(
     padding        {"A": "PADDING_NZ", "B": "PADDING_ND"}: what vector cores lay out anew before, in a workspace that the
                    kernel is given: PADDING_ND in rows of whole 512 bytes, PADDING_NZ in fractals (on AtlasA2 and AtlasA3),
                    PADDING_BLOCK_ND in blocks of rows, each a tile of L1
-    Returns        MatmulBlock; of sizes that are names AnyMatmulBlock, whose matrices have tags
+    Returns        MatmulBlock; of sizes that are names AnyMatmulBlock, whose matrices have tags, without padding
     Raises         LeafTypeError for types and tags that no instruction has; RangeError for tiles that do not fit, or
                    lie at no whole unit; Unproven for a transfer that is not proved to be right
 
