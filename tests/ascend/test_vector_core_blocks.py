@@ -184,6 +184,20 @@ def test_what_no_core_does_is_refused():
     assert over((32, 32, 32), "NO_SPLIT", c=half).check().holds
 
 
+@pytest.mark.parametrize("n", amount([17], range(1, 65)))
+def test_unit_flags_of_a_c_of_bytes_ask_for_whole_32_columns(n):
+    """A row of UB is whole 32 bytes, so Fixpipe takes columns of 16 in pairs; of one that no Mmad makes it would wait."""
+    told = {"split": "NO_SPLIT", "c": int8, "quant": "PER_TENSOR", "scale": 0.5, "unit_flag": True}
+    sizes = (20, n, 64)
+    if -(-n // 16) % 2:
+        with pytest.raises(LeafTypeError, match="an even number of columns of 16"):
+            over(sizes, **told)
+    else:
+        assert over(sizes, **told).check().holds
+    assert over(sizes, **{**told, "unit_flag": False}).check().holds
+    assert over(sizes, **{**told, "c": half, "quant": "NO_QUANT", "scale": None}).check().holds
+
+
 # --------------------------------------------------------------------------------------------------------------- text
 
 

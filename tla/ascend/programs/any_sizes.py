@@ -21,7 +21,7 @@ from ...core.errors import Unproven
 from ...core.ints import known
 from ...core.layout import Layout
 from ...core.leaf_arithmetic import ceil_div, larger, smaller
-from ...core.questions import at_most
+from ...core.questions import at_most, divides
 from ...symbolic.conditions import Condition, assuming
 from ...symbolic.declare import dim, index
 from ...symbolic.facts import symbols_in
@@ -108,7 +108,9 @@ class Sizes:
     @property
     def told(self) -> dict[str, Any]:
         """The rest behind the tile by the size of the matrix: 0 or more, as a tile's size is what is left at most."""
-        return {str(self.rest): self.whole - self.start - self.size}
+        left = self.whole - self.start - self.size
+        assert divides(unit_of(self.rest), left), f"{left} for {self.rest}, of which the proofs take more for granted"
+        return {str(self.rest): left}
 
 
 def _sizes(at: str, size: str, rest: str, tile: int, whole: Any) -> Sizes:
@@ -417,7 +419,7 @@ class AnyCore(Core):
         half = half_of(plan.split, whole.size)
         begin, share = index(f"splitAt{core}", most + 1), dim(f"share{core}", at_most=most)
         rest = dim(f"ubRest{core}", at_least=0, at_most=ceil_div(most, c0) - ceil_div(share, c0))
-        own = replace(whole, size=share, inside=begin)
+        own = replace(whole, size=share, inside=begin, rest=dim(str(whole.rest), at_least=0))
         sizes = (self.m, own) if mode else (own, self.n)
         ld = c0 * (ceil_div(share, c0) + rest) if mode else ceil_div(self.n.size, c0) * c0
         layout: Layout = RowMajor.MakeLayout(plan.c.element, *(x.size for x in sizes), ld=ld)

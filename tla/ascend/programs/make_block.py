@@ -105,14 +105,10 @@ def block(
     sizes = _any_sizes(problem)
     open_ = sizes is not None
     m, n, k = sizes = sizes or _sizes("problem", problem)
-    for name, given in (
-        ("bias", bias),
-        ("unit_flag", unit_flag),
-        ("relu", relu),
-        ("scales", scales),
-        ("sparse", sparse),
-    ):
-        require_type(given, bool, f"{name}={given!r:.40} of a block, of type", "True or False", f"write {name}=True")
+    told = {"bias": bias, "unit_flag": unit_flag, "relu": relu, "scales": scales, "sparse": sparse}
+    for name, given in told.items():
+        fix = "give scales to execute" if name == "scales" else f"write {name}=True"
+        require_type(given, bool, f"{name}={given!r:.40} of a block, of type", "True or False", fix)
     require_product_swizzle("a block", swizzle)
     left, right, out = (
         _operand(name, given, shape, open_)
@@ -135,11 +131,19 @@ def block(
             swizzle.require_slices(factor)
         if split is not None:
             require_split(split, arch, (out.element, out.tag), total, factor > 1, quant)
-            require_whole_halves(split, unit_flag, _widths(n, tiles[1]))
+            require_whole_halves(split, unit_flag, _widths(n, tiles[1]), out.element)
         plan = Plan(arch, left, right, out, total, bias, tiling, adds=factor > 1, **options)
-        told = {"a": a, "b": b, "c": c, "bias": bias, "stages": stages, "swizzle": swizzle, "cores": cores}
-        told["splitkFactor"] = factor
-        again = functools.partial(block, l1=l1, l0=l0, arch=arch, **told, **options)
+        rest: dict[str, Any] = {
+            "a": a,
+            "b": b,
+            "c": c,
+            "bias": bias,
+            "stages": stages,
+            "swizzle": swizzle,
+            "cores": cores,
+        }
+        rest["splitkFactor"] = factor
+        again = functools.partial(block, l1=l1, l0=l0, arch=arch, **rest, **options)
         made = AnyMatmulBlock(sizes, plan, swizzle, positive("cores", cores), factor, again)
         _ = made.program
         return made
@@ -151,7 +155,7 @@ def block(
     if split is not None:
         require_split(split, arch, (out.element, out.tag), total, adds, quant)
         widths = {b.extents[1] for blocks in schedule.table for b in blocks if min(b.extents) > 0}
-        require_whole_halves(split, unit_flag, widths)
+        require_whole_halves(split, unit_flag, widths, out.element)
     padded = tuple(x.name for x in matrices)
     plan = Plan(arch, left, right, out, total, bias, tiling, adds=adds, padded=padded, **options)
     _require_vector_starts(schedule, plan)

@@ -18,6 +18,7 @@ from ..architecture import Architecture
 from ..tags import RowMajor, Tag
 from ..transfers.halves import SPLITS, half_of
 from ..transfers.instruction import TransferInstruction
+from ..transfers.moved import ROWS
 from ..transfers.side import tensor_at
 from .statements import Part, SetFlag, WaitFlag
 
@@ -51,12 +52,13 @@ def require_split(
             raise LeafTypeError(f"split={split!r} {what}", expected, "leave out split=")
 
 
-def require_whole_halves(split: str, unit_flag: bool, widths: set[int]) -> None:
-    """LeafTypeError for unit flags where halves of columns have fractals that no Mmad makes: Fixpipe would wait for them."""
+def require_whole_halves(split: str, unit_flag: bool, widths: set[int], c: Element) -> None:
+    """LeafTypeError for unit flags where Fixpipe takes fractals that no Mmad makes, as it would wait for them: where halves
+    of columns have such, and where 32 bytes of a row of C do."""
     odd = sorted(n for n in widths if -(-n // 16) % 2)
-    if split == "SPLIT_N" and unit_flag and odd:
-        expected, fix = "an even number of columns of 16 in each block", "leave out unit_flag, or write split='SPLIT_M'"
-        raise LeafTypeError(f"unit_flag=True with split='SPLIT_N' of blocks of {odd[0]} columns", expected, fix)
+    if unit_flag and odd and (split == "SPLIT_N" or int(c.C0) > ROWS):
+        what = f"unit_flag=True with split={split!r} of blocks of {odd[0]} columns of {c}"
+        raise LeafTypeError(what, "an even number of columns of 16 in each block", "leave out unit_flag")
 
 
 def share(plan: Any, m: Any, n: Any, core: int) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
