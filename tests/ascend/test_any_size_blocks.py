@@ -25,6 +25,7 @@ from tla.ascend import (
     half,
     int8,
     int32,
+    zN,
 )
 from tla.ascend.programs import Move, Multiply, Part, PipeBarrier, SetFlag, WaitFlag
 from tla.ascend.programs.any_order import prove_order
@@ -77,6 +78,16 @@ def test_what_the_tiles_of_an_example_itself_are_proved_for():
     for name in amount(["31_small_matmul"], ANY):
         report = example(name, dims("M N K", at_most=2**20), small=False).check()
         assert report.holds, (name, str(report))
+
+
+def test_a_tile_of_one_fractal_that_leaves_in_halves_is_proved():
+    """Of floats a fractal of L0C is two of zN: of 16 columns at most, tails of 8 and fewer too."""
+    made, rng = block(dims("M N K", at_most=2**16), *((16, 16, 16),) * 2, c=(float32, zN)), np.random.default_rng(2)
+    assert made.check().holds
+    for m, n, k in [(16, 8, 16), (17, 9, 5), *rng.integers(1, 40, (amount(2, 40), 3)).tolist()]:
+        x, y, known = rng.integers(-4, 5, (m, k)), rng.integers(-4, 5, (k, n)), made.at(M=m, N=n, K=k)
+        np.testing.assert_array_equal(made.execute(x, y), x @ y)
+        assert [*stated(*made.program_at(known, 0))] == [*stated(known.programs[0], {})]
 
 
 # ------------------------------------------------------------------------------------------------ slices of k

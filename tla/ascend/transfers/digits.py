@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ...core.errors import Unproven
 from ...core.int_tuple import leaves, modes_of
-from ...core.ints import IntLike, Leaf, known
+from ...core.ints import Leaf, known
 from ...core.layout import Layout, require_origin
 from ...core.leaf_arithmetic import ceil_div
 from ...core.questions import at_most, equal
@@ -121,18 +121,12 @@ def merged(axes: Axes, given: Given) -> tuple[list[Digit], Axes]:
         if equal(inner, 1) or given.equal(ceil_div(axis.limit, inner) * inner, axis.limit):
             whole += [*digits[:-1], digits[-1]._replace(extent=ceil_div(axis.limit, inner))]
         elif given.at_most(axis.limit, inner):
-            whole += _short(digits[:-1], axis.limit, given)
+            short, left = merged([Axis((*digits[:-2], digits[-2]._replace(extent=None)), axis.limit)], given)
+            whole, parts = [*whole, *short], [*parts, *left]
         else:
             parts.append(Axis(tuple(digits), axis.limit))
     whole = [d for d in whole if not equal(d.extent, 1)]
     return _merge_all(whole, given), parts
-
-
-def _short(digits: list[Digit], limit: IntLike, given: Given) -> list[Digit]:
-    """The digits of an axis that ends before its last one begins."""
-    if len(digits) == 1:
-        return [digits[0]._replace(extent=limit)]
-    raise Unproven(f"{limit} places of several blocks", "whole blocks", "give known sizes")
 
 
 def _joined(digits: Sequence[Digit], given: Given) -> list[Digit]:
