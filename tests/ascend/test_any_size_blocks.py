@@ -7,7 +7,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from ascend_blocks import ANY, equal_to_numpy, example, problem_of
+from ascend_blocks import ANY, equal_to_numpy, example, problem_of, stated
 from catlass_examples import available, built
 
 from tla import MakeLayout, ascend, dim, dims
@@ -25,10 +25,10 @@ from tla.ascend import (
     half,
     int8,
     int32,
+    zN,
 )
 from tla.ascend.programs import Move, Multiply, Part, PipeBarrier, SetFlag, WaitFlag
 from tla.ascend.programs.any_order import prove_order
-from tla.ascend.programs.trace import events
 from tla.ascend.schedules.any_sizes import coordinates
 from tla.ascend.transfers.steps import Loop, When
 from tla.core.errors import RangeError, TlaError
@@ -66,32 +66,6 @@ def test_its_statements_are_those_of_each_size(name, made):
             assert [*stated(ours, values)] == [*stated(program, {})]
 
 
-def stated(program, values):
-    """What a program issues: the calls with places in memories and fields, flags, barriers."""
-    for e in events(program, values):
-        s, i = e.statement, getattr(e.statement, "instruction", None)
-        if isinstance(s, Multiply):
-            sizes = [x.bits for x in i.elements]
-            places = [place(program, n, at, bits) for n, at, bits in zip((s.dst, s.a, s.b), (i.dst, i.a, i.b), sizes)]
-            # kDirectionAlign may be set where L0A is laid out so that it changes nothing
-            yield "Mmad", places, s.bias, {k: v for k, v in i.parameters.items() if k != "kDirectionAlign"}
-        elif i is not None:
-            wide = [32 if program.buffers[n].position in ("L0C", "Bias") else i.element.bits for n in (s.dst, s.src)]
-            fields = {
-                k: v
-                for k, v in i.parameters.items()
-                if not (i.name == "DataCopy" and "Stride" in k and i.parameters["blockCount"] == 1)
-            }
-            yield i.name, place(program, s.dst, i.dst, wide[0]), place(program, s.src, i.src, wide[1]), fields
-        else:
-            yield s
-
-
-def place(program, name, at, bits):
-    b = program.buffers[name]
-    return b.position if b.position != "GM" else name, (0 if b.position == "GM" else b.address * 8) + at * bits
-
-
 @pytest.mark.parametrize("name", some(ANY, 14))
 def test_it_is_proved_for_all_sizes(name, made):
     report = made(name).check()
@@ -104,6 +78,16 @@ def test_what_the_tiles_of_an_example_itself_are_proved_for():
     for name in amount(["31_small_matmul"], ANY):
         report = example(name, dims("M N K", at_most=2**20), small=False).check()
         assert report.holds, (name, str(report))
+
+
+def test_a_tile_of_one_fractal_that_leaves_in_halves_is_proved():
+    """Of floats a fractal of L0C is two of zN: of 16 columns at most, tails of 8 and fewer too."""
+    made, rng = block(dims("M N K", at_most=2**16), *((16, 16, 16),) * 2, c=(float32, zN)), np.random.default_rng(2)
+    assert made.check().holds
+    for m, n, k in [(16, 8, 16), (17, 9, 5), *rng.integers(1, 40, (amount(2, 40), 3)).tolist()]:
+        x, y, known = rng.integers(-4, 5, (m, k)), rng.integers(-4, 5, (k, n)), made.at(M=m, N=n, K=k)
+        np.testing.assert_array_equal(made.execute(x, y), x @ y)
+        assert [*stated(*made.program_at(known, 0))] == [*stated(known.programs[0], {})]
 
 
 # ------------------------------------------------------------------------------------------------ slices of k
@@ -386,6 +370,7 @@ TEXTS = {
     "stages": {"stages": {"L1": 3, "L0A": 3, "L0B": 2, "L0C": 2}, "cores": 2},
     "one stage": {"stages": 1},
     "Ascend950": {"arch": Ascend950, "a": int8, "b": (int8, ColumnMajor), "c": int32, "cores": 2},
+    "sparse": {"a": int8, "b": (int8, ColumnMajor), "c": int32, "sparse": True, "l0": (32, 64, 64)},
 }
 
 
@@ -393,7 +378,11 @@ TEXTS = {
 @pytest.mark.parametrize("name", TEXTS)
 def test_the_text_does_what_the_block_does_at_every_size(name, tmp_path):
     """Compiled once, run on a host for many sizes: what each core logs is checked like any other kernel's."""
-    b = block(dims("M N K", at_most=2**31), *TILES, **TEXTS[name])
+    m, n = dims("M N", at_most=2**17 if name == "sparse" else 2**31)
+    b = block(
+        (m, n, dim("K", at_most=2**31, multiple_of=8 if name == "sparse" else 1)),
+        **{"l1": TILES[0], "l0": TILES[1], **TEXTS[name]},
+    )
     main = (
         "int main(int, char **v) { tla_log::block_index() = atoi(v[1]); tla_log::block_count() = atoi(v[2]);"
         " kernel_main(atoi(v[3]), atoi(v[4]), atoi(v[5])%s); }\n"
@@ -406,7 +395,8 @@ def test_the_text_does_what_the_block_does_at_every_size(name, tmp_path):
     program = built(defined + b.text() + main % places, arch, tmp_path, f"any_{name.replace(' ', '_')}")
     rng = np.random.default_rng(9)
     for _ in range(amount(4, 60)):
-        known = b.at(dict(zip("MNK", problem_of(rng))))
+        high, wide, deep = problem_of(rng)
+        known = b.at(M=high, N=wide, K=-(-deep // 8) * 8 if name == "sparse" else deep)
         tensors = {n: (t.address, t.element, t.layout) for n, t in known.tensors.items()}
         for core, blocks in enumerate(known.schedule.table):
             arguments = [program, str(core), str(b.cores), *map(str, known.problem)]

@@ -1,11 +1,13 @@
 """Blocks of MX types: against numpy with scales by hand, and with faults at scales and zeros, each of which is found."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from ascend_blocks import stated
 
-from tla import LeafTypeError, MakeLayout, MakeTensor, RangeError, dims
+from tla import LeafTypeError, MakeLayout, MakeTensor, RangeError, dim, dims
 from tla.ascend import (
     L0C,
     Ascend950,
@@ -28,6 +30,7 @@ from tla.ascend import (
 )
 from tla.ascend.programs.check import check_program
 from tla.ascend.programs.trace import events
+from tla.ascend.transfers.steps import Loop, When
 from tla.core.errors import TlaError
 
 from night import amount, some
@@ -103,6 +106,94 @@ def test_scales_that_are_lost_or_lie_elsewhere_are_found_and_so_are_zeros(tag):
                 assert not holds([*body[:i], fewer, *body[i + 1 :]]), (s, name)
 
 
+#: Blocks of any size: a pair of types, the tags of A and B, and what they have besides.
+ANY = [
+    (PAIRS[i], tags, more)
+    for i, more in enumerate(({"cores": 2}, {"bias": True, "stages": 1}, {"unit_flag": True}, {"stages": {"L0C": 2}}))
+    for tags in itertools.product((RowMajor, ColumnMajor), repeat=2)
+]
+
+
+def of_any_size(kinds, tags, more):
+    m, n, k = dims("M N K", at_most=2**29)
+    k = dim("K", at_most=2**29, multiple_of=2) if kinds[0].bits == 4 else k
+    return scaled((m, n, k), (kinds[0], tags[0]), (kinds[1], tags[1]), **more)
+
+
+def placed(program, values):
+    """What a program issues; of a load of scales the places alone, as one line of them lies in rows and in columns."""
+    for x in stated(program, values):
+        yield x[1:3] if x[0] in ("Nd2Nz", "Dn2Nz") and x[2][0].startswith("scale") else x
+
+
+@pytest.mark.parametrize(("kinds", "tags", "more"), some(ANY, 5))
+def test_blocks_of_any_size_issue_what_those_of_each_size_do(kinds, tags, more):
+    made, rng = of_any_size(kinds, tags, more), np.random.default_rng(8)
+    for m, n, k in [(1, 1, 2), (64, 65, 192), *rng.integers(1, 200, (amount(2, 40), 3)).tolist()]:
+        k += k % 2 if kinds[0].bits == 4 else 0
+        known = made.at(M=m, N=n, K=k)
+        for core, program in enumerate(known.programs):
+            ours, theirs = ([*placed(p, values)] for p, values in (made.program_at(known, core), (program, {})))
+            assert ours == theirs, (m, n, k)
+        (x, y), scales, wanted = numbers(rng, (m, n, k))
+        bias = rng.integers(-9, 9, n) if made.plan.bias else None
+        np.testing.assert_array_equal(made.execute(x, y, bias, scales=scales), wanted + (0 if bias is None else bias))
+
+
+@pytest.mark.parametrize(("kinds", "tags", "more"), amount(ANY[1:2], ANY))
+def test_blocks_of_any_size_are_proved(kinds, tags, more):
+    report = of_any_size(kinds, tags, more).check()
+    assert report.holds, str(report)
+    assert len(report.proved) == 3
+
+
+def test_what_a_block_of_any_size_has_no_scales_for_is_refused():
+    with pytest.raises(RangeError, match=r'write dim\("K", multiple_of=2\)'):
+        scaled(dims("M N K"), (PAIRS[2][0], RowMajor), (PAIRS[2][1], RowMajor))
+    made = of_any_size(*ANY[0])
+    with pytest.raises(RangeError, match="no scales for a block with them"):
+        made.execute(np.ones((20, 64)), np.ones((64, 20)))
+    for language in ("ascendc", "catlass", "dsl"):
+        with pytest.raises(LeafTypeError, match="a block with scales as text"):
+            made.text(language)
+
+
+def test_a_fault_beside_a_block_of_any_size_is_found():
+    """Scales of another tile, of another stage, and zeros that are left out."""
+    made = of_any_size(*ANY[0])
+
+    def changed(body, change):
+        for s in body:
+            if isinstance(s, (Loop, When, programs.Part)):
+                s = s._replace(body=tuple(changed(s.body, change)))
+            yield from change(s)
+
+    changes = (
+        lambda s: [] if isinstance(s, When) and any(isinstance(x, programs.Fill) for x in s.body) else [s],
+        lambda s: (
+            [s._replace(value=s.value * 0 + 1)]
+            if isinstance(s, programs.Assign) and str(s.variable) == "fillPairs"
+            else [s]
+        ),
+        lambda s: (
+            [s._replace(instruction=replace(s.instruction, src=s.instruction.src * 0))]
+            if isinstance(s, programs.Move) and s.src == "scaleA"
+            else [s]
+        ),
+        lambda s: (
+            [s._replace(instruction=replace(s.instruction, dst=s.instruction.dst * 0))]
+            if isinstance(s, programs.Move) and s.dst == "l0AMx"
+            else [s]
+        ),
+    )
+    known = made.at(M=70, N=30, K=300)
+    program, values = made.program_at(known, 0)
+    for change in (lambda s: [s], *changes):
+        broken = replace(program, body=tuple(changed(program.body, change)))
+        report = check_program(broken, [known.result(known.schedule.table[0])], values)
+        assert report.holds == (change not in changes), str(report)
+
+
 def test_scales_of_the_other_stage_are_found():
     """The hardware takes those at a sixteenth of the operand's address, whatever they were meant for."""
     made = scaled((20, 40, 300))
@@ -120,7 +211,6 @@ def test_scales_of_the_other_stage_are_found():
         ({"a": (fp8_e4m3, zN)}, "of the tag zN", {"a": (fp8_e4m3, RowMajor)}),
         ({"tiles": ((64, 64, 96), (64, 64, 96))}, "take 128 and 128", {"tiles": ((64, 64, 128), (64, 64, 128))}),
         ({"problem": (20, 20, 33), "a": fp4_e2m1, "b": fp4_e2m1}, "with k = 34", {"problem": (20, 20, 34), "a": fp4_e2m1, "b": fp4_e2m1}),
-        ({"problem": dims("M N K")}, "sizes that are names", {}),
         ({"scales": (1, 2)}, "give scales to execute", {}),
     ],
 )  # fmt: skip

@@ -4,15 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from ascend_blocks import require_found
+from ascend_blocks import require_found, stated
 
-from tla import LeafTypeError, MakeLayout, MakeTensor, RangeError, dims
+from tla import GetTile, LeafTypeError, MakeLayout, MakeTensor, RangeError, Unproven, dim, dims
 from tla.ascend import (
     L0C,
     Ascend950,
     BlockSchedulerIterateK,
     ColumnMajor,
     RowMajor,
+    SplitkGemmIdentityBlockSwizzle,
     block,
     densify,
     half,
@@ -22,6 +23,7 @@ from tla.ascend import (
     nZ,
     plan,
     programs,
+    transfer,
     zZ,
 )
 
@@ -138,7 +140,7 @@ def test_what_no_instruction_has_is_refused():
         (LeafTypeError, "ColumnMajor or nZ", (32, 32, 64), {"b": (int8, RowMajor)}),
         (LeafTypeError, "none: MmadWithSparse has no biases", (32, 32, 64), {"bias": True}),
         (LeafTypeError, "True or False", (32, 32, 64), {"sparse": 1}),
-        (LeafTypeError, "a problem of numbers", dims("M N K"), {}),
+        (Unproven, 'dim\\("K", multiple_of=8\\)', dims("M N K"), {}),
     ):
         with pytest.raises(error, match=match):
             sparse(problem, **more)
@@ -155,6 +157,50 @@ def test_what_no_instruction_has_is_refused():
     with pytest.raises(RangeError, match="3 elements of rows"):
         made.execute(np.ones((32, 64)), np.array([[1], [1], [1], [0]] * 16) * np.ones(32, int))
     assert "MmadWithSparse(l0C0[0]" in made.text()
+
+
+#: Blocks of any size with an index: what they have besides.
+ANY = [
+    {"cores": 2, "stages": {"L0C": 2}},
+    {"b": (int8, nZ), "unit_flag": True, "quant": "PER_CHANNEL", "c": half},
+    {"c": int32, "splitkFactor": 2, "swizzle": SplitkGemmIdentityBlockSwizzle[3, 0]},
+    {"b": (int8, nZ), "stages": 1},
+]
+
+
+@pytest.mark.parametrize("more", some(ANY, 4))
+def test_blocks_of_any_size_are_proved_and_issue_what_those_of_each_size_do(more):
+    k = dim("K", at_most=2**20, multiple_of=8)
+    made = sparse((*dims("M N", at_most=2**17), k), **more)
+    report = made.check()
+    assert report.holds, str(report)
+    assert len(report.proved) == 3
+    assert not report.conditions
+    rng = np.random.default_rng(12)
+    for m, n, k in [(1, 33, 8), (65, 64, 264), *rng.integers(1, 150, (amount(1, 60), 3)).tolist()]:
+        k = -(-k // 8) * 8
+        known, x, y = made.at(M=m, N=n, K=k), rng.integers(-4, 5, (m, k)), matrix(rng, k, n)
+        for core, program in enumerate(known.programs):
+            assert [*stated(*made.program_at(known, core))] == [*stated(program, {})], (m, n, k)
+        scale = np.ones(n) if made.plan.channels else None
+        np.testing.assert_array_equal(made.execute(x, y, scale=scale), x @ y)
+
+
+def test_an_index_that_does_not_lie_as_its_elements_do_is_not_proved_for_all_sizes():
+    n, elements = dim("n", at_most=64), MakeLayout[int8, nZ](64, 64)
+    tile = GetTile(MakeTensor(None, elements, position="L1"), (32, 0), (32, n))
+    l0b = MakeTensor(None, MakeLayout[int8, nZ](32, n), position="L0B")
+
+    def index(columns):
+        whole = MakeTensor(None, MakeLayout[int32, nZ](16, columns), position="L1")
+        return GetTile(whole, (8, 0), (8, n))
+
+    (when,) = transfer(tile, l0b, element=int8, index=index(64))
+    assert {str(i.parameters["index"]) for side in (when.body, when.otherwise) for i in side} == {"512"}
+    with pytest.raises(Unproven, match="an index that lies as the elements do"):
+        transfer(tile, l0b, element=int8, index=index(80))
+    with pytest.raises(RangeError, match="make the index larger"):
+        transfer(tile, MakeTensor(None, MakeLayout[int8, nZ](64, n), position="L0B"), element=int8, index=index(64))
 
 
 def test_the_instruction_has_half_of_the_rows_of_b():

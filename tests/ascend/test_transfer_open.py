@@ -215,7 +215,9 @@ def faults(steps, rng):
         )
     if isinstance(step, Loop):
         if rng.random() < 0.3:
-            return [step._replace(turns=step.turns + rng.choice([1, -1]))]
+            turns, name = step.turns + rng.choice([1, -1]), str(step.variable)
+            i = index(name, 1 << 20)  # one that says nothing of how many turns there are
+            return [step._replace(variable=i, turns=turns, body=tuple(steps_at(step.body, {name: i})))]
         return [step._replace(body=tuple(faults(step.body, rng)))]
     name = rng.choice(["dst", "src", *step.parameters])
     change = rng.choice([lambda x: x + 1, lambda x: x + 16, lambda x: 2 * x + 16, lambda x: x - 1])

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from ascend_blocks import require_found
+from ascend_blocks import require_found, stated
 from catlass_examples import available, built
 
-from tla import LeafTypeError, RangeError, dims
+from tla import LeafTypeError, RangeError, Unproven, dim, dims
 from tla.ascend import (
     Ascend950,
     AtlasA2,
@@ -24,8 +24,10 @@ from tla.ascend import (
     programs,
     zN,
 )
+from tla.ascend.programs.any_order import prove_order
 from tla.ascend.programs.logs import read_log
 from tla.ascend.programs.trace import VECTOR_PIPES, events
+from tla.ascend.transfers.steps import Loop
 
 from night import amount, some
 
@@ -59,6 +61,57 @@ def test_the_example_of_catlass_in_its_own_tiles():
     assert [(w.pipe, w.path, w.bytes) for w in made.traffic][-1] == ("MTE3", "UB to GM", 257 * 40 * 4)
     with pytest.raises(RangeError, match="ub0C1 at bytes"):
         over((257, 40, 70), tiles=tiles, stages={"UB": 2})
+
+
+#: Blocks of any size over vector cores.
+ANY = {
+    "SPLIT_M": {"stages": {"UB": 2, "L0C": 2}, "cores": 2, "b": (half, ColumnMajor)},
+    "SPLIT_N": {"a": int8, "b": int8, "c": int32},
+    "NO_SPLIT": {"c": half, "unit_flag": True, "relu": True, "bias": True},
+}
+
+
+@pytest.mark.parametrize("split", ANY)
+def test_blocks_of_any_size_over_vector_cores(split):
+    """Proved for all sizes; executed with tails, of one row and of few columns too, they are numpy's and issue what the
+    block of each size does."""
+    made = over(dims("M N K", at_most=2**29), split, **ANY[split])
+    report = made.check()
+    assert report.holds, str(report)
+    assert len(report.proved) == 3
+    rng = np.random.default_rng(4)
+    for m, n, k in [(1, 33, 70), (65, 16, 5), *rng.integers(1, 150, (amount(2, 60), 3)).tolist()]:
+        x, y, z = rng.integers(-4, 5, (m, k)), rng.integers(-4, 5, (k, n)), rng.integers(-9, 9, n)
+        bias = z if made.plan.bias else None
+        wanted = x @ y + (0 if bias is None else z)
+        np.testing.assert_array_equal(made.execute(x, y, bias), np.maximum(wanted, 0) if made.plan.relu else wanted)
+        known = made.at(M=m, N=n, K=k)
+        for core, program in enumerate(known.programs):
+            assert [*stated(*made.program_at(known, core))] == [*stated(program, {})]
+
+
+def test_any_size_is_refused_where_a_tile_does_not_hold_what_fixpipe_moves():
+    with pytest.raises(Unproven, match=r"in a stage of .* of l0C"):
+        over(dims("M N K", at_most=2**29), "SPLIT_N", ((64, 48, 64), (64, 48, 32)))
+    with pytest.raises(LeafTypeError, match="an even number of columns of 16"):
+        over(dims("M N K", at_most=2**29), "SPLIT_N", unit_flag=True)
+    whole = (*dims("M K", at_most=2**29), dim("N", at_most=2**29, multiple_of=32))
+    assert over((whole[0], whole[2], whole[1]), "SPLIT_N", unit_flag=True).check().holds
+
+
+def test_a_fault_between_cores_of_any_size_is_found():
+    """A flag is left out, or an id is another one: no number of blocks and tiles hides it."""
+    made = over(dims("M N K", at_most=2**29), **ANY["SPLIT_M"])
+    loop = next(s for s in made.program.body if isinstance(s, Loop))
+    flags = [s for s in loop.body if isinstance(s, (programs.SetFlag, programs.WaitFlag)) and "AIV" in s.event]
+    assert len(flags) == 8
+    for flag in flags:
+        for changed in ([], [flag._replace(id=flag.id + 1)]):
+            body = tuple(x for s in loop.body for x in ([s] if s is not flag else changed))
+            wrong = replace(
+                made.program, body=tuple(s._replace(body=body) if s is loop else s for s in made.program.body)
+            )
+            assert prove_order(wrong, [*made._kinds()], made._tiles()).findings, flag
 
 
 # ------------------------------------------------------------------------------------------------------------- faults
@@ -117,7 +170,6 @@ def test_what_no_core_does_is_refused():
         ("C of RowMajor", (32, 32, 32), {"c": (float32, zN)}),
         ("c=float: nothing is converted", (32, 32, 32), {"c": half}),
         ("whole sums", (64, 64, 512), {"splitkFactor": 2, "swizzle": SplitkGemmIdentityBlockSwizzle[3, 0]}),
-        ("a problem of numbers", dims("M N K"), {}),
         ("an even number of columns of 16", (64, 40, 64), {"split": "SPLIT_N", "unit_flag": True}),
         ("of L1, L0A, L0B, L0C, UB", (32, 32, 32), {"stages": {"ub": 2}}),
         ("of L1, L0A, L0B, L0C\n", (32, 32, 32), {"split": None, "stages": {"UB": 2}}),
@@ -130,6 +182,20 @@ def test_what_no_core_does_is_refused():
         with pytest.raises(LeafTypeError, match="over unified buffers"):
             over((32, 32, 32)).text(language)
     assert over((32, 32, 32), "NO_SPLIT", c=half).check().holds
+
+
+@pytest.mark.parametrize("n", amount([17], range(1, 65)))
+def test_unit_flags_of_a_c_of_bytes_ask_for_whole_32_columns(n):
+    """A row of UB is whole 32 bytes, so Fixpipe takes columns of 16 in pairs; of one that no Mmad makes it would wait."""
+    told = {"split": "NO_SPLIT", "c": int8, "quant": "PER_TENSOR", "scale": 0.5, "unit_flag": True}
+    sizes = (20, n, 64)
+    if -(-n // 16) % 2:
+        with pytest.raises(LeafTypeError, match="an even number of columns of 16"):
+            over(sizes, **told)
+    else:
+        assert over(sizes, **told).check().holds
+    assert over(sizes, **{**told, "unit_flag": False}).check().holds
+    assert over(sizes, **{**told, "c": half, "quant": "NO_QUANT", "scale": None}).check().holds
 
 
 # --------------------------------------------------------------------------------------------------------------- text
@@ -151,10 +217,18 @@ def test_each_side_has_its_own_flags():
 
 
 @pytest.mark.skipif(available() is not None, reason=str(available()))
-def test_the_text_compiles_and_moves_what_the_program_does(tmp_path):
+@pytest.mark.parametrize("sizes", [(), (70, 90, 100)], ids=["known", "any size"])
+def test_the_text_compiles_and_moves_what_the_program_does(sizes, tmp_path):
     made = over((70, 90, 100), unit_flag=True)
     call = ", ".join(f"reinterpret_cast<uint8_t *>({t.address:#x}ull)" for t in made.tensors.values())
-    text = "#ifndef __global__\n#define __global__\n#endif\n" + made.text() + f"int main() {{ kernel_main({call}); }}"
+    if sizes:
+        written = over(dims("M N K", at_most=2**29), unit_flag=True)
+        call = f"{', '.join(map(str, sizes))}, {call}"
+    text = (
+        "#ifndef __global__\n#define __global__\n#endif\n"
+        + (written if sizes else made).text()
+        + f"int main() {{ kernel_main({call}); }}"
+    )
     for side, mine in (("AIC", None), ("AIV", "AIV0")):
         sides = (("AIC", mine is None), ("AIV", mine is not None))
         told = "".join(f"#undef ASCEND_IS_{x}\n#define ASCEND_IS_{x} constexpr ({int(is_it)})\n" for x, is_it in sides)

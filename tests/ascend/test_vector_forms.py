@@ -111,7 +111,7 @@ def case(name, rng):
         return [element] * 2, [dst, matrix(rng, m, n, element)], lambda x: function.reduceat(x, range(0, n, size), 1)
     if form == "spread":
         m = 8 * rng.randint(1, 40)
-        dst = MakeLayout[element, RowMajor](m, c0, ld=c0 * rng.choice([1, 1, 2, 40]))
+        dst = MakeLayout[element, RowMajor](m, c0, ld=c0 * rng.choice([1, 1, 2, 40 if m <= 128 else 3]))
         return [element] * 2, [dst, MakeLayout(m)], lambda x: np.repeat(x[:, None], c0, 1)
     if form == "gather":
         m, n = rng.randint(1, 9), rng.randint(1, 40)

@@ -7,7 +7,21 @@ import pytest
 from ascend_blocks import EXAMPLES, example, numbers, problem_of
 
 from tla import MakeTensor, dim, dims, parse
-from tla.ascend import Ascend950, ColumnMajor, Loop, When, block, conv_block, densify, fp8_e4m3, half, int8, int32
+from tla.ascend import (
+    Ascend950,
+    ColumnMajor,
+    Loop,
+    SplitkGemmIdentityBlockSwizzle,
+    When,
+    block,
+    conv_block,
+    densify,
+    float32,
+    fp8_e4m3,
+    half,
+    int8,
+    int32,
+)
 from tla.ascend.programs import Move, Multiply, Part, SetFlag, WaitFlag
 from tla.ascend.programs.trace import events
 from tla.core.errors import LeafTypeError, RangeError, RankError
@@ -71,6 +85,23 @@ def test_scales_sparse_operands_images_and_any_sizes_run_too():
         c = np.zeros((m, n), np.float16)
         every.run(np.ones((m, k)), np.ones((k, n)), c, np.ones(n))
         assert (c == k + 1).all()
+
+
+@pytest.mark.parametrize("sizes", [(20, 30, 70), dims("M N K", at_most=2**17)], ids=["known", "any"])
+def test_scales_and_what_c_holds_are_arguments_at_any_size_too(sizes):
+    x, y, c = np.ones((20, 70)), np.ones((70, 30)), np.zeros((20, 30), np.float16)
+    scales = np.full((20, 3), 0.5), np.full((3, 30), 4.0)
+    mx = block(sizes, (32, 32, 64), (32, 32, 64), Ascend950, a=fp8_e4m3, b=fp8_e4m3, scales=True)
+    AscendKernel(mx).run(x, y, c, *scales)
+    assert (c == 140).all()
+    channels = AscendKernel(block(sizes, *TILES, a=int8, b=(int8, ColumnMajor), quant="PER_CHANNEL"))
+    assert channels.arguments == ("a", "b", "c", "scale")
+    channels.run(x, y, c, np.arange(30) / 2)
+    assert (c == 70 * np.arange(30) / 2).all()
+    cut = block(sizes, *TILES, c=float32, splitkFactor=2, swizzle=SplitkGemmIdentityBlockSwizzle[3, 0])
+    held = np.full((20, 30), 5, np.float32)
+    AscendKernel(cut).run(x, y, held)
+    assert (held == 75).all()
 
 
 def sectors(made):

@@ -27,6 +27,7 @@ from tla.ascend import (
     nZ,
     zN,
 )
+from tla.ascend.programs import Fill, Multiply
 from tla.ascend.programs.check import check_program
 from tla.ascend.programs.trace import events
 
@@ -216,3 +217,33 @@ def require_found(block, is_one, number, change):
     assert check_program(replace(program, body=tuple(body)), [result]).holds
     i = [i for i, s in enumerate(body) if is_one(s)][number]
     assert not check_program(replace(program, body=(*body[:i], *change(body[i]), *body[i + 1 :])), [result]).holds
+
+
+def stated(program, values):
+    """What a program issues: the calls with places in memories and fields, flags, barriers."""
+    for e in events(program, values):
+        s, i = e.statement, getattr(e.statement, "instruction", None)
+        if isinstance(s, Multiply):
+            sizes = [x.bits for x in i.elements]
+            places = [place(program, n, at, bits) for n, at, bits in zip((s.dst, s.a, s.b), (i.dst, i.a, i.b), sizes)]
+            # kDirectionAlign may be set where L0A is laid out so that it changes nothing
+            yield "Mmad", places, s.bias, {k: v for k, v in i.parameters.items() if k != "kDirectionAlign"}
+        elif isinstance(s, Fill):
+            yield "InitConstValue", place(program, s.dst, s.at, s.element.bits), dict(s.parameters)
+        elif i is not None:
+            wide = [32 if program.buffers[n].position in ("L0C", "Bias") else i.element.bits for n in (s.dst, s.src)]
+            fields = {
+                k: v
+                for k, v in i.parameters.items()
+                if not (i.name == "DataCopy" and "Stride" in k and i.parameters["blockCount"] == 1)
+            }
+            if "index" in fields:
+                fields["index"] = place(program, s.beside, fields["index"], 8)
+            yield i.name, place(program, s.dst, i.dst, wide[0]), place(program, s.src, i.src, wide[1]), fields
+        else:
+            yield s
+
+
+def place(program, name, at, bits):
+    b = program.buffers[name]
+    return b.position if b.position != "GM" else name, (0 if b.position == "GM" else b.address * 8) + at * bits

@@ -74,9 +74,11 @@ class AscendKernel:
         >>> AscendKernel(block((40, 50, 70), (32, 32, 64), (32, 32, 32), bias=True)).arguments
         ('a', 'b', 'c', 'bias')
         """
-        scales = isinstance(self.block, MatmulBlock) and self.block.plan.scales
-        bias = self.block.bias if isinstance(self.block, ConvolutionBlocks) else self.block.plan.bias
-        return ("a", "b", "c", *(["bias"] if bias else []), *(["scale_a", "scale_b"] if scales else []))
+        if isinstance(self.block, ConvolutionBlocks):
+            return ("a", "b", "c", *(["bias"] if self.block.bias else []))
+        plan = self.block.plan
+        beside = (plan.bias, ["bias"]), (plan.scales, ["scale_a", "scale_b"]), (plan.channels, ["scale"])
+        return ("a", "b", "c", *(name for there, names in beside if there for name in names))
 
     def run(self, *arguments: Any) -> None:
         """Run every block of the problem on numpy, by the cores that the schedule deals them to: each instruction as
@@ -102,10 +104,10 @@ class AscendKernel:
             what = f"{len(arguments)} arrays of a kernel of ({', '.join(names)})"
             raise RankError(what, f"{len(names)}", "give an array for each, c among them")
         given = {name: numbers_of(name, x) for name, x in zip(names, arguments)}
-        more: dict[str, Any] = {name: given[name] for name in ("bias",) if name in given}
+        more: dict[str, Any] = {name: given[name] for name in ("bias", "scale") if name in given}
         if "scale_a" in given:
             more["scales"] = given["scale_a"], given["scale_b"]
-        if isinstance(self.block, MatmulBlock) and self.block.plan.adds:
+        if not isinstance(self.block, ConvolutionBlocks) and self.block.plan.adds:
             more["before"] = given["c"]
         copy(self.block.execute(given["a"], given["b"], **more), arguments[names.index("c")])
 

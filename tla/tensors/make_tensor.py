@@ -90,7 +90,11 @@ class _MakeTensor:
     def __getitem__(self, dtype: object) -> Any:
         dtype = as_dtype("MakeTensor", dtype)
 
-        def make(layout: AnyLayout, position: object = None) -> Tensor:
+        def make(layout: AnyLayout, position: object = None, *more: object) -> Tensor:
+            if more:
+                what = "MakeTensor of an element type, with a buffer and a layout"
+                fix = "write MakeTensor(buffer, layout, position), None for no buffer"
+                raise LeafTypeError(what, "a layout and a position: the buffer is a new one", fix)
             return self(new_buffer(_span(padded(self(None, layout)))[1], dtype), layout, position=position)
 
         return make

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ...core.errors import RangeError, Unproven
+from ...core.errors import RangeError, Unproven, require_type
 from ...core.int_tuple import shown
 from ...core.ints import IntLike, known
 from ...symbolic.conditions import Condition, assuming
@@ -28,8 +28,10 @@ from .check import FEW_FRACTALS, check_program
 from .dsl import dsl
 from .matmul import MatmulBlock, executed, tensors_of
 from .results import Report, together
+from .scales import padded_scales
+from .sparse import densified
 from .statements import Buffer, Program
-from .text import catlass_of, require_language
+from .text import catlass_of, require_in, require_language
 from .values import numbers_of
 
 if TYPE_CHECKING:
@@ -99,6 +101,7 @@ class AnyMatmulBlock:
 
         Raises RangeError for values that break a fact of a name, Unproven for a size without one.
         """
+        require_type(values, Mapping, "at(...) of", "values by the names of sizes", "write at(M=100, N=200, K=300)")
         m, n, k = (x.at({**values, **named}) if known(x) is None else int(x) for x in self.problem)
         if left := [x for x in (m, n, k) if known(x) is None]:
             raise Unproven(f"the block of ({m},{n},{k})", "a value for each size", f"write at(..., {left[0]}=100)")
@@ -121,9 +124,10 @@ class AnyMatmulBlock:
         bias: npt.NDArray[Any] | None = None,
         scale: npt.NDArray[Any] | None = None,
         before: npt.NDArray[Any] | None = None,
+        scales: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None = None,
     ) -> Any:
         """Execute the program of all cores on numpy arrays, every instruction as its fields say for their sizes; before:
-        what C holds, of a block that adds slices of k to it.
+        what C holds, of a block that adds slices of k to it; scales: of a block with scales, those of A and B.
 
         >>> import numpy as np
         >>> from tla import dims
@@ -139,7 +143,10 @@ class AnyMatmulBlock:
         if any(len(shape) != 2 for shape in shapes) or shapes[0][1] != shapes[1][0]:
             raise RangeError(f"arrays of {shapes[0]} and {shapes[1]}", "(m, k) and (k, n)", "give both matrices whole")
         block = self._block_of((shapes[0][0], shapes[1][1], shapes[0][1]))
-        beside = channel_numbers(block.problem[1], self.plan.channels, scale)
+        beside = padded_scales(block.problem, self.plan.scales, scales)
+        beside |= channel_numbers(block.problem[1], self.plan.channels, scale)
+        if self.plan.sparse:
+            b, beside["index"] = densified(b, (block.problem[2], block.problem[1]))
         return executed(block, [self.program_at(block, core) for core in range(self.cores)], a, b, bias, beside, before)
 
     def _block_of(self, sizes: tuple[int, int, int]) -> MatmulBlock:
@@ -196,7 +203,9 @@ class AnyMatmulBlock:
         """The sizes of blocks whose statements differ: those of few fractals have a barrier between Mmads."""
         m, n, _ = self.plan.tiling.l1
         sizes = [{"tileM": 16, "tileN": 16, "rowsM": 16}]
-        sizes += [{"tileM": m, "tileN": n, "rowsM": m}] if m // 16 * (n // 16) >= FEW_FRACTALS else []
+        sizes += (
+            [{"tileM": m, "tileN": n, "rowsM": m}] if m // 16 * (n // 16) >= FEW_FRACTALS or self.plan.vectors else []
+        )
         # of slices the last has the end of k, whose parts are gone through; where k is a number, each as it is
         last = self.slices - 1
         cuts = range(last if known(self.problem[2]) is None else 0, last + 1)
@@ -273,6 +282,7 @@ class AnyMatmulBlock:
         Source: AscendC; CATLASS examples/13_basic_matmul_tla.
         """
         require_language(language, name)
+        require_in(language, self.plan)
         proved = f"proved by tla for ({', '.join(map(str, self.problem))}) on any number of cores"
         if language == "catlass":
             return catlass_of(self.plan, repr(self.swizzle), proved, name)

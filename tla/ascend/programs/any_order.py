@@ -31,10 +31,10 @@ from ...symbolic.symint import SymInt, wrap
 from ..transfers.steps import Loop, When, value_at
 from .check import FEW_FRACTALS
 from .memory import Touched
-from .queues import unit_flag
+from .queues import most_id, unit_flag
 from .results import Finding
 from .statements import Assign, Buffer, Move, Multiply, Part, PipeBarrier, Program, SetFlag, WaitFlag, walk
-from .trace import PIPES, Event, ends_of, number, of_body
+from .trace import PIPES, VECTOR_PIPES, Event, ends_of, number, of_body
 
 
 class Access(NamedTuple):
@@ -60,7 +60,9 @@ class State(NamedTuple):
     handed: Known
 
 
-START = State(frozenset(), (frozenset(),) * len(PIPES), (), frozenset())
+#: The pipes of a core, and those of its vector cores, for which no barrier waits.
+_PIPES = (*PIPES, *VECTOR_PIPES)
+START = State(frozenset(), (frozenset(),) * len(_PIPES), (), frozenset())
 
 
 class Order:
@@ -70,14 +72,14 @@ class Order:
         """last: what did each access last, in this and earlier parts of a program."""
         self._program, self._last = program, {} if last is None else last
         self.made, self.handed = set(state.made), set(state.handed)
-        self.pipes = {pipe: set(known) for pipe, known in zip(PIPES, state.pipes)}
+        self.pipes = {pipe: set(known) for pipe, known in zip(_PIPES, state.pipes)}
         self.flags = {key: set(known) for key, known in state.flags}
         self.findings: list[Finding] = []
 
     @property
     def state(self) -> State:
         """The state, as a value."""
-        pipes = tuple(frozenset(self.pipes[pipe]) for pipe in PIPES)
+        pipes = tuple(frozenset(self.pipes[pipe]) for pipe in _PIPES)
         flags = tuple(sorted(((key, frozenset(known)) for key, known in self.flags.items()), key=lambda x: x[0]))
         return State(frozenset(self.made), pipes, flags, frozenset(self.handed))
 
@@ -90,14 +92,20 @@ class Order:
             elif isinstance(s, WaitFlag):
                 self._wait(event, s)
             elif isinstance(s, PipeBarrier):
-                for pipe in PIPES if s.pipe == "ALL" else (s.pipe,):
-                    self.pipes[pipe] |= self.made if s.pipe == "ALL" else self._own(pipe)
+                waited = PIPES if s.pipe == "ALL" else (s.pipe,)
+                done = set[Access]().union(*(self.pipes[pipe] | self._own(pipe) for pipe in waited))
+                for pipe in waited:
+                    self.pipes[pipe] |= done
             elif isinstance(s, Multiply):
                 read = [("a", s.a, s.instruction.a), ("b", s.b, s.instruction.b)]
-                self._touch(event, read, (s.dst, s.instruction.dst))
+                if s.instruction.scaled:
+                    read += [("scales", f"{name}Mx", self._beside(name, at)) for _, name, at in read]
+                self._touch(event, read, [(s.dst, s.instruction.dst)])
             elif isinstance(s, Move):
-                beside = [("beside", s.beside, 0)] if s.beside else []
-                self._touch(event, [("src", s.src, s.instruction.src), *beside], (s.dst, s.instruction.dst))
+                beside = [("beside", s.beside, s.instruction.parameters.get("index", 0))] if s.beside else []
+                both = ["ub1C"] if s.instruction.parameters.get("dualDstCtl") else []
+                written = [(name, s.instruction.dst) for name in (s.dst, *both)]
+                self._touch(event, [("src", s.src, s.instruction.src), *beside], written)
 
     def _own(self, pipe: str) -> set[Access]:
         return {a for a in self.made if a.pipe == pipe}
@@ -110,8 +118,8 @@ class Order:
         key, first = (s.event, s.id), ends_of(s.event)[0]
         if key in self.flags:
             self._wrong("flag", f"SetFlag {s.event} {s.id} twice, with no WaitFlag between", event)
-        if not 0 <= s.id <= 7:
-            self._wrong("flag", f"SetFlag {s.event} {s.id}: ids go from 0 to 7", event)
+        if not 0 <= s.id <= (most := most_id(s.event)):
+            self._wrong("flag", f"SetFlag {s.event} {s.id}: ids go from 0 to {most}", event)
         self.flags[key] = self.pipes[first] | self._own(first)
 
     def _wait(self, event: Event, s: WaitFlag) -> None:
@@ -120,10 +128,12 @@ class Order:
             self._wrong("flag", f"WaitFlag {s.event} {s.id}: nothing has set it before", event)
         self.pipes[ends_of(s.event)[1]] |= known or set()
 
-    def _touch(self, event: Event, reads: list[tuple[str, str, int]], written: tuple[str, int]) -> None:
+    def _touch(self, event: Event, reads: list[tuple[str, str, int]], written: list[tuple[str, int]]) -> None:
         """Note what an instruction reads and writes on chip: a place of C in global memory is written once."""
         pipe = event.pipe
-        places = [(*self._stage(name, at), False) for _, name, at in reads] + [(*self._stage(*written), True)]
+        places = [(*self._stage(name, at), False) for _, name, at in reads] + [
+            (*self._stage(*x), True) for x in written
+        ]
         local = [Access(pipe, *p) for p in places if self._program.buffers[p[0]].position != "GM"]
         for access in local:
             if unit_flag(event.statement) and self._program.buffers[access.buffer].position == "L0C":
@@ -142,6 +152,10 @@ class Order:
         apart = 0 if buffer.position == "GM" else self._elements(buffer)
         return name, int(at) // apart if apart else 0
 
+    def _beside(self, name: str, at: int) -> int:
+        """The place of the scales of an operand: as many stages on as its own."""
+        return self._stage(name, at)[1] * self._elements(self._program.buffers[f"{name}Mx"])
+
     def _elements(self, buffer: Buffer) -> int:
         """The elements from one stage of a buffer to the next; 0 where it has but one."""
         strides = modes_of(buffer.layout.stride)
@@ -150,7 +164,7 @@ class Order:
     def _meet(self, event: Event, other: Access, writes: bool) -> None:
         """Require that what touched the same stage is known to be done, where its pipe does not keep the order."""
         pipe = event.pipe
-        in_order = pipe not in ("M", "MTE2", "MTE3")
+        in_order = pipe not in ("M", "MTE2", "MTE3", *VECTOR_PIPES)
         if self._program.buffers[other.buffer].position == "FixBuf" and not writes:
             in_order = False  # Fixpipe reads the scales that its own pipe has brought behind a barrier
         if other in self.pipes[pipe] or (other.pipe == pipe and in_order):
@@ -411,5 +425,6 @@ def _sketch_of(move: Move, part: Part, buffers: Mapping[str, Buffer]) -> Move:
         0 if buffers[name].position == "GM" else value_at(at, turns)
         for name, at in ((move.dst, i.dst), (move.src, i.src))
     )
-    fields = {name: n for name, n in i.parameters.items() if name == "unitFlag"}
+    kept = ("unitFlag", "dualDstCtl", "index")
+    fields = {name: value_at(n, turns) for name, n in i.parameters.items() if name in kept}
     return move._replace(instruction=replace(i, dst=dst, src=src, parameters=fields))

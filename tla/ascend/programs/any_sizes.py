@@ -11,6 +11,7 @@ Source: CATLASS `BlockMmadTla`, whose statements these are, one by one.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,55 +21,36 @@ from ...core.errors import Unproven
 from ...core.ints import known
 from ...core.layout import Layout
 from ...core.leaf_arithmetic import ceil_div, larger, smaller
-from ...core.questions import at_most
+from ...core.questions import at_most, divides
 from ...symbolic.conditions import Condition, assuming
 from ...symbolic.declare import dim, index
+from ...symbolic.facts import symbols_in
+from ...tensors.views import GetTile
 from ..schedules import BlockSwizzle
 from ..schedules.any_sizes import FAR, coordinates
+from ..tags import L0C, RowMajor
+from ..transfers import Transfer
+from ..transfers.halves import SPLITS, half_of
 from ..transfers.instruction import TransferInstruction
+from ..transfers.side import tensor_at
 from ..transfers.steps import Loop, Step, When, choose, condition_at, steps_at
 from . import channels
 from .block import Core, Operand, Plan
 from .channels import scaled
 from .check import FEW_FRACTALS
+from .mmad import MX_PAIR
+from .scales import zeros_behind
 from .statements import Assign, Buffer, Move, Multiply, Part, PipeBarrier, SetAtomic, SetFlag, WaitFlag
+from .vector_cores import in_ub, over_ub
 
+_NAMES = """
+core cores shared turn task strip inside width blocksM blocksN blockM blockN tileM tileN rowsM
+tiles kTile tileK fillTile fillStage fillK parts kPart partK restM restN restK
+l1Stage l0AStage l0BStage l0CStage ubStage i slice number tilesK firstTile
+splitAt0 share0 ubRest0 splitAt1 share1 ubRest1 fillPairs restPairs partPairs
+"""
 #: The names of a program besides those of its sizes.
-NAMES = (
-    *(
-        "core",
-        "cores",
-        "shared",
-        "turn",
-        "task",
-        "strip",
-        "inside",
-        "width",
-        "blocksM",
-        "blocksN",
-        "blockM",
-        "blockN",
-        "tileM",
-        "tileN",
-        "rowsM",
-    ),
-    *(
-        "tiles",
-        "kTile",
-        "tileK",
-        "fillTile",
-        "fillStage",
-        "fillK",
-        "parts",
-        "kPart",
-        "partK",
-        "restM",
-        "restN",
-        "restK",
-    ),
-    *("l1Stage", "l0AStage", "l0BStage", "l0CStage", "i"),
-    *("slice", "number", "tilesK", "firstTile"),
-)
+NAMES = (*_NAMES.split(),)
 CORE, CORES = index("core", FAR), dim("cores", at_most=FAR)
 
 
@@ -78,28 +60,45 @@ def buffers_of(plan: Plan) -> dict[str, Buffer]:
     for b in plan.buffers.values():
         name = b.name.rstrip("0123456789")
         first = found.get(name, b)
-        stages = (b.address - first.address) // b.size + 1
         layout = b.layout
         if name != b.name:
-            layout = Layout((*b.layout.shape, stages), (*b.layout.stride, int(cosize(b.layout))))
+            stages, apart = int(b.name[len(name) :]) + 1, int(cosize(b.layout))
+            if stages > 1:
+                apart = (b.address - first.address) // (stages - 1) * 8 // b.element.bits
+            layout = Layout((*b.layout.shape, stages), (*b.layout.stride, apart))
         found[name] = replace(first, name=name, layout=layout)
     return found
 
 
+#: The buffers whose stages are those of another: scales lie beside what they scale.
+_BESIDE = {
+    "l1A": "l1",
+    "l1B": "l1",
+    "l1ScaleA": "l1",
+    "l1ScaleB": "l1",
+    "l1Index": "l1",
+    "l0AMx": "l0A",
+    "l0BMx": "l0B",
+}
+_BESIDE |= {"ub0C": "ub", "ub1C": "ub"}
+
+
 @dataclass(frozen=True)
 class Sizes:
-    """A tile along one mode, by names: where it begins [tiles], its size, and how much of the matrix is behind it."""
+    """A tile along one mode, by names: where it begins [tiles], its size, and how much of the matrix is behind it; of a
+    part of a tile, inside: where that begins in it."""
 
     at: Any
     size: Any
     rest: Any
     tile: int
     whole: Any
+    inside: Any = 0
 
     @property
     def start(self) -> Any:
         """The coordinate that the tile begins at."""
-        return self.at * self.tile
+        return self.at * self.tile + self.inside
 
     @property
     def extent(self) -> Any:
@@ -109,11 +108,24 @@ class Sizes:
     @property
     def told(self) -> dict[str, Any]:
         """The rest behind the tile by the size of the matrix: 0 or more, as a tile's size is what is left at most."""
-        return {str(self.rest): self.whole - self.start - self.size}
+        left = self.whole - self.start - self.size
+        assert divides(unit_of(self.rest), left), f"{left} for {self.rest}, of which the proofs take more for granted"
+        return {str(self.rest): left}
 
 
 def _sizes(at: str, size: str, rest: str, tile: int, whole: Any) -> Sizes:
-    return Sizes(index(at, FAR), dim(size, at_most=tile), dim(rest, at_least=0), tile, whole)
+    unit = math.gcd(tile, unit_of(whole))
+    return Sizes(
+        index(at, FAR), dim(size, at_most=tile, multiple_of=unit), dim(rest, at_least=0, multiple_of=unit), tile, whole
+    )
+
+
+def unit_of(x: Any) -> int:
+    """The largest number that a size is known to be a multiple of; of a number itself."""
+    if (n := known(x)) is not None:
+        return n
+    (symbol,) = symbols_in(x.poly)
+    return int(symbol.unit)
 
 
 class AnyCore(Core):
@@ -126,8 +138,9 @@ class AnyCore(Core):
         self.m = _sizes("blockM", "tileM", "restM", m, problem[0])
         self.n = _sizes("blockN", "tileN", "restN", n, problem[1])
         self.k = _sizes("fillTile", "fillK", "restK", k, problem[2])
-        shapes = ((self.m, self.k), (self.k, self.n), (self.m, self.n))
-        a, b, c = (_laid(x, tuple(s.extent for s in shape)) for x, shape in zip((plan.a, plan.b, plan.c), shapes))
+        high, wide, depth = (x.extent for x in (self.m, self.n, self.k))
+        shapes = (high, depth), plan.held("B", depth, wide), (high, wide)
+        a, b, c = (_laid(x, shape) for x, shape in zip((plan.a, plan.b, plan.c), shapes))
         super().__init__(replace(plan, a=a, b=b, c=c))
         self.rows = (
             dim("rowsM", at_least=larger(2, self.m.size), at_most=m) if "AtlasA" in plan.arch.name else self.m.size
@@ -139,14 +152,23 @@ class AnyCore(Core):
         self.first_tile: Any = index("firstTile", FAR) if slices > 1 else 0
         deep = plan.tiling.l0[2]
         self.parts, self.k_part = dim("parts", at_most=k // deep), index("kPart", k // deep)
-        self.part_k = dim("partK", at_most=deep)
+        unit = math.gcd(deep, unit_of(problem[2]))
+        self.part_k, self.part_pairs = (
+            dim("partK", at_most=deep, multiple_of=unit),
+            dim("partPairs", at_most=max(1, deep // MX_PAIR)),
+        )
+        if plan.scales:  # a Mmad takes whole pairs of scales
+            self.part_k = MX_PAIR * self.part_pairs
+        pairs = dim("fillPairs", at_most=max(1, k // MX_PAIR)), dim("restPairs", at_least=0)
+        self.pairs = Sizes(self.k.at, *pairs, k // MX_PAIR, ceil_div(problem[2], MX_PAIR))
 
     # ------------------------------------------------------------------------------------- the proof of a tile
 
-    def settled(self, made: Iterable[Step]) -> tuple[Step, ...]:
-        """Steps by the names of the problem, not by what lies behind a tile."""
+    def settled(self, made: Iterable[Step], sizes: Iterable[Sizes] = ()) -> tuple[Step, ...]:
+        """Steps by the names of the problem, not by what lies behind a tile, or behind parts of these sizes."""
+        told = {name: rest for x in (self.m, self.n, self.k, *sizes) for name, rest in x.told.items()}
         with assuming():  # what lies behind a tile is 0 or more: so the sizes of tiles are assigned
-            return tuple(steps_at(made, {**self.m.told, **self.n.told, **self.k.told}))
+            return tuple(steps_at(made, told))
 
     def condition(self, c: Condition) -> Condition:
         """A condition by the names of the problem."""
@@ -174,7 +196,7 @@ class AnyCore(Core):
 
     def _shift(self, name: str) -> Any:
         """The offset of the stage of a buffer that is in use [elements]."""
-        stage = self.stage.get("l1" if name in ("l1A", "l1B") else name, 0)
+        stage = self.stage.get(_BESIDE.get(name, name), 0)
         return stage * self._size(name) if name in self.buffers and name not in ("l1Bias", "bt", "l1Scale", "fb") else 0
 
     # ------------------------------------------------------------------------------------------------- statements
@@ -257,9 +279,42 @@ class AnyCore(Core):
             made: Any = self._load(which, tuple(x.start for x in sides), tuple(x.size for x in sides))
             self._within(f"{which} to L1", name, self.plan.l1_layouts["AB".index(which)], made.beyond, 8)
             shifts = self.fill_stage * self._size(name), 0
+            body = [*_moves(self.settled(made), name, which, shifts)]
             yield WaitFlag("MTE1_MTE2", flag)
-            yield Part(f"{which} to L1", name, which, tuple(_moves(self.settled(made), name, which, shifts)))
+            if self.plan.scales:
+                body += self._zeros(which, sides[which == "B"])
+            yield Part(f"{which} to L1", name, which, tuple(body))
+            yield from self._fill_with_scales(which, sides[which == "B"]) if self.plan.scales else ()
+            if self.plan.sparse and which == "B":
+                index: Any = self._load_index((self.k.start, self.n.start), self.k.size, self.n.size)
+                self._within("index to L1", "l1Index", self.plan.buffers["l1Index0"].layout, index.beyond, 8)
+                shifts = self.fill_stage * self._size("l1Index"), 0
+                moves = _moves(self.settled(index), "l1Index", "index", shifts)
+                yield Part("index to L1", "l1Index", "index", tuple(moves))
             yield SetFlag("MTE2_MTE1", flag)
+
+    def _zeros(self, which: str, across: Sizes) -> Iterator[Any]:
+        """The zeros behind a tile in L1, where there are any; they lie in its stage."""
+        name, size = f"l1{which}", self._size(f"l1{which}")
+        left, zeros = zeros_behind(self.plan, which, name, across.size, self.k.size)
+        p, c0 = zeros.parameters, int(zeros.element.C0)
+        end = zeros.at + ((p["repeatTimes"] - 1) * (p["blockNum"] + p["dstGap"]) + p["blockNum"]) * c0
+        if known(left) != 0 and not at_most(end, size):
+            raise Unproven(
+                f"zeros behind {which}: {end} elements in {size}", f"at most {size}", "take tiles of whole 64"
+            )
+        yield from choose(left > 0, [zeros._replace(at=zeros.at + self.fill_stage * size)], [])
+
+    def _fill_with_scales(self, which: str, across: Sizes) -> Iterator[Any]:
+        """The scales of a tile, in whole pairs."""
+        name, pairs = f"l1Scale{which}", self.pairs
+        yield Assign(pairs.size, ceil_div(self.k.size, MX_PAIR))
+        start, depth = (across.start, MX_PAIR * pairs.start), MX_PAIR * pairs.extent
+        made: Any = self._load_scales(which, start, across.size, MX_PAIR * pairs.size, depth)
+        self._within(f"scales of {which} to L1", name, self.plan.buffers[f"{name}0"].layout, made.beyond, 8)
+        shifts = self.fill_stage * self._size(name), 0
+        what, src = f"scales of {which} to L1", f"scale{which}"
+        yield Part(what, name, src, tuple(_moves(self.settled(made, [pairs]), name, src, shifts)))
 
     def _biases_in(self) -> Iterator[Any]:
         (filled, flag), _ = self._bias_flags()
@@ -270,7 +325,8 @@ class AnyCore(Core):
     def _of_part(self) -> Iterator[Any]:
         """A part of a tile of k: into L0A and L0B, and multiplied."""
         plan, deep, l1 = self.plan, self.plan.tiling.l0[2], self.plan.tiling.stages["L1"]
-        yield Assign(self.part_k, smaller(deep, self.tile_k - deep * self.k_part))
+        left = smaller(deep, self.tile_k - deep * self.k_part)
+        yield Assign(self.part_pairs, ceil_div(left, MX_PAIR)) if plan.scales else Assign(self.part_k, left)
         at = deep * self.k_part
         a, b = ("A", (0, at), (self.rows, self.part_k)), ("B", (at, 0), (self.part_k, self.n.size))
         for which, start, sizes in (a, b):
@@ -278,6 +334,9 @@ class AnyCore(Core):
             yield WaitFlag("M_MTE1", own + (plan.tiling.stages["L0A"] if which == "B" else 0))
             yield When(self.k_part < 1, (WaitFlag("MTE2_MTE1", flag),), ())
             yield self._to_l0(which, start, sizes)
+            if plan.scales:
+                made: Any = self._load_l0_scales(which, at, sizes[which == "B"], self.part_k)
+                yield self._part(f"scales of {which} to L0", f"l0{which}Mx", f"l1Scale{which}", made)
             yield When(self.parts <= self.k_part + 1, (SetFlag("MTE1_MTE2", flag),), ())
         yield from self._multiplied()
 
@@ -289,7 +348,11 @@ class AnyCore(Core):
         if not at_most(made.reads_beyond, 0):
             what = f"{which} to L0: it reads {made.reads_beyond} bytes behind its tile of L1"
             raise Unproven(what, "none", "take tiles of whole squares")
-        return self._part(f"{which} to L0", f"l0{which}", f"l1{which}", made)
+        if which == "A" or not self.plan.sparse:
+            return self._part(f"{which} to L0", f"l0{which}", f"l1{which}", made)
+        shift = self._shift("l1Index")
+        moves = [*_moves(self.settled(made), "l0B", "l1B", (self._shift("l0B"), self._shift("l1B")), "l1Index")]
+        return Part("B to L0", "l0B", "l1B", tuple(_with_index_further(moves, shift)))
 
     def _multiplied(self) -> Iterator[Any]:
         """A Mmad, with the biases before the first."""
@@ -322,12 +385,54 @@ class AnyCore(Core):
     def _stored(self) -> Iterator[Any]:
         """The accumulators to global memory."""
         stage, unit = self.stage["l0C"], self.plan.unit_flag
-        made = self.plan.store((self.m.start, self.n.start), (self.m.size, self.n.size), self.rows)
+        leaving = self.plan.leaving((self.m.start, self.n.start), (self.m.size, self.n.size), self.rows)
+        made = tuple(map(self.plan.told, leaving))
         yield from [] if unit else [SetFlag("M_FIX", stage), WaitFlag("M_FIX", stage)]
         beside = self.plan.scale_of_fixpipe
         to_fb = self._part("scale to FB", "fb", "l1Scale", self._load_fb(self.n.size)) if beside == "fb" else None
-        yield from scaled(self.plan, to_fb, [self._part("C to GM", "C", "l0C", made, beside)])
+        what, to = ("C to GM", "C") if self.plan.split is None else ("C to UB", "ub0C")
+        part = self._part(what, to, "l0C", made, beside)
+        out: Iterable[Any] = [part]
+        if self.plan.split is not None:
+            self._require_in_ub(leaving)
+            out = [*over_ub(self.plan, part, self._from_core, self.stage["ub"]), *self._next("ub")]
+        yield from scaled(self.plan, to_fb, out)
         yield from [] if unit else [SetFlag("FIX_M", stage), *self._next("l0C")]
+
+    def _require_in_ub(self, made: Transfer) -> None:
+        """Require that what Fixpipe moves to vector cores lies in its stages of L0C and UB, whatever its sizes are."""
+        m, n, plan = self.m.size, self.n.size, self.plan
+        self._within("C to UB", "ub0C", in_ub(plan, m, n), made.beyond, plan.c.element.bits)
+        if plan.split == "SPLIT_N":
+            self._within("C to UB", "l0C", L0C(m, 2 * half_of("SPLIT_N", n)).layout, 0, 8)
+
+    def _from_core(self, core: int) -> Iterator[Any]:
+        """What a vector core has of a block to global memory: of two the second has nothing of one row, or of few
+        columns."""
+        plan, name = self.plan, f"ub{core}C"
+        if plan.split is None or plan.split == "NO_SPLIT":
+            made = self._to_gm(in_ub(plan, self.m.size, self.n.size), (self.m, self.n))
+            yield self._part("C to GM", "C", name, made)
+            return
+        mode, c0 = SPLITS[plan.split][0], int(plan.c.element.C0)
+        whole, most = (self.m, self.n)[mode], plan.tiling.l1[mode] // 2
+        half = half_of(plan.split, whole.size)
+        begin, share = index(f"splitAt{core}", most + 1), dim(f"share{core}", at_most=most)
+        rest = dim(f"ubRest{core}", at_least=0, at_most=ceil_div(most, c0) - ceil_div(share, c0))
+        own = replace(whole, size=share, inside=begin, rest=dim(str(whole.rest), at_least=0))
+        sizes = (self.m, own) if mode else (own, self.n)
+        ld = c0 * (ceil_div(share, c0) + rest) if mode else ceil_div(self.n.size, c0) * c0
+        layout: Layout = RowMajor.MakeLayout(plan.c.element, *(x.size for x in sizes), ld=ld)
+        body: list[Any] = [Assign(begin, core * half), Assign(share, smaller(half, whole.size - core * half))]
+        body += [Assign(rest, half // c0 - ceil_div(share, c0))] if mode else []
+        body += [self._part("C to GM", "C", name, self._to_gm(layout, sizes))]
+        yield from choose(core * half < whole.size, body, ()) if core else body
+
+    def _to_gm(self, layout: Layout, sizes: tuple[Sizes, Sizes]) -> tuple[Step, ...]:
+        """The steps that move a tile of these sizes from UB to its place in C."""
+        plan, c = self.plan, _laid(self.plan.c, tuple(x.extent for x in sizes))
+        dst = GetTile(tensor_at("GM", c.layout), tuple(x.start for x in sizes), tuple(x.size for x in sizes))
+        return self.settled(plan.move(tensor_at("UB", layout), dst, plan.c.element), sizes)
 
     def _next(self, name: str) -> Iterator[Any]:
         """The next stage of a buffer."""
@@ -335,8 +440,8 @@ class AnyCore(Core):
         yield from [Assign(stage, (stage + 1) % count)] if known(stage) is None else ()
 
     def stages_of(self, name: str) -> int:
-        """The number of stages of l1, l0A, l0B or l0C."""
-        return self.plan.tiling.stages[name.replace("l", "L")]
+        """The number of stages of l1, l0A, l0B, l0C or ub."""
+        return self.plan.tiling.stages[name.replace("l", "L").replace("ub", "UB")]
 
 
 def _laid(x: Operand, sizes: tuple[Any, ...]) -> Operand:
@@ -359,6 +464,16 @@ def _moves(steps: Iterable[Step], dst: str, src: str, shifts: tuple[Any, Any], b
             yield Loop(step.variable, step.turns, tuple(again(step.body)))
         else:
             yield When(step.condition, tuple(again(step.body)), tuple(again(step.otherwise)))
+
+
+def _with_index_further(moves: Iterable[Any], shift: Any) -> Iterator[Any]:
+    """Moves whose index lies so many bytes further."""
+    for s in moves:
+        if isinstance(s, Move):
+            p = s.instruction.parameters
+            yield s._replace(instruction=replace(s.instruction, parameters={**p, "index": p["index"] + shift}))
+        else:
+            yield type(s)(s[0], *(tuple(_with_index_further(x, shift)) if isinstance(x, tuple) else x for x in s[1:]))
 
 
 def conditions_of(core: AnyCore, recorded: Iterable[Condition], names: Mapping[str, Any]) -> tuple[Condition, ...]:

@@ -5,18 +5,20 @@ Source: AscendC.
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...core.element import Element
 from ...core.int_tuple import shown
 from ...symbolic.conditions import Condition
 from ..transfers.instruction import c_text
-from ..transfers.steps import text_of as step_lines
+from ..transfers.steps import Loop, When, text_of as step_lines
 from .block import Plan
-from .statements import Assign, Part, Program, walk
-from .text import global_tensor, memories, require_names, statement_text
+from .statements import Assign, Buffer, Part, Program
+from .text import global_tensor, memories, require_names, sides_of, statement_text
+from .trace import pipe_of_statement
 
 #: Functions of integers that AscendC has not.
 _FUNCTIONS = (
@@ -24,6 +26,8 @@ _FUNCTIONS = (
     "static __aicore__ inline int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }",
 )
 _CALLS = {"min": "smaller", "max": "larger"}
+#: A line that gives a value to a name; a name.
+_ASSIGNED, _WORD = re.compile(r"\s*(\w+) = "), re.compile(r"[A-Za-z_]\w*")
 
 
 def ascendc(plan: Plan, program: Program, conditions: Sequence[Condition], swizzle: str, name: str) -> str:
@@ -33,7 +37,6 @@ def ascendc(plan: Plan, program: Program, conditions: Sequence[Condition], swizz
     local = [b for b in program.buffers.values() if b.position != "GM"]
     sizes = [str(n) for n in program.parameters if n not in ("core", "cores")]
     given = ", ".join([*(f"int64_t {n}" for n in sizes), *(f"GM_ADDR {b.name}_gm" for b in held)])
-    own = dict.fromkeys(str(s.variable) for s in walk(program.body) if isinstance(s, Assign))
     return "\n".join(
         [
             f"// {name}: C = A * B{' + bias' * plan.bias} on {plan.arch}, for any {', '.join(sizes)} and number of "
@@ -45,14 +48,46 @@ def ascendc(plan: Plan, program: Program, conditions: Sequence[Condition], swizz
             *_FUNCTIONS,
             f'extern "C" __global__ __aicore__ void {name}({given}) {{',
             *(f"    {line}" for b in held for line in global_tensor(b)),
-            *(f"    {line}" for line in memories(local, dict(plan.arch.sizes))),
-            "    const int64_t core = AscendC::GetBlockIdx(), cores = AscendC::GetBlockNum();",
-            f"    int64_t {', '.join(own)};",
-            *(f"    {line}" for line in _lines(program.body, plan.c.element)),
+            *(f"    {line}" for line in sides_of(local, functools.partial(_side, program))),
             "}",
             "",
         ]
     )
+
+
+def _side(program: Program, local: Iterable[Buffer], pipes: Sequence[str], core: str) -> Iterator[str]:
+    """The buffers and the statements of the pipes of one side of every core; core: its number in C++."""
+    body = tuple(_of_pipes(program.body, pipes, program.buffers))
+    lines = _used([*_lines(body, program.buffers["C"].element)])
+    own = dict.fromkeys(found[1] for found in map(_ASSIGNED.match, lines) if found)
+    yield from memories(local, dict(program.arch.sizes))
+    yield f"const int64_t core = {core}, cores = AscendC::GetBlockNum();"
+    yield f"int64_t {', '.join(own)};"
+    yield from lines
+
+
+def _used(lines: list[str]) -> list[str]:
+    """Lines without those that give a value to a name that no other line has."""
+    while True:
+        assigned = [_ASSIGNED.match(line) for line in lines]
+        names = {n for x, line in zip(assigned, lines) for n in {*_WORD.findall(line)} - {x[1] if x else ""}}
+        kept = [line for x, line in zip(assigned, lines) if x is None or x[1] in names]
+        if len(kept) == len(lines):
+            return lines
+        lines = kept
+
+
+def _of_pipes(body: Iterable[Any], pipes: Sequence[str], buffers: Mapping[str, Buffer]) -> Iterator[Any]:
+    """The statements that these pipes have, in their loops and conditions, where there are any; and what names are."""
+    for s in body:
+        if isinstance(s, (Loop, When)):
+            sides = [tuple(_of_pipes(x, pipes, buffers)) for x in ((s.body,) if isinstance(s, Loop) else s[1:])]
+            if any(not isinstance(x, Assign) for side in sides for x in side):
+                yield s._replace(**dict(zip(("body", "otherwise"), sides)))
+        elif isinstance(s, Part):
+            yield from _of_pipes(s.body, pipes, buffers)
+        elif isinstance(s, Assign) or pipe_of_statement(s, buffers) in pipes:
+            yield s
 
 
 def _lines(body: Iterable[Any], added: Element) -> Iterator[str]:
@@ -61,8 +96,6 @@ def _lines(body: Iterable[Any], added: Element) -> Iterator[str]:
     def one(s: Any) -> Iterator[str]:
         if isinstance(s, Assign):
             yield f"{s.variable} = {_functions(c_text(s.value))};"
-        elif isinstance(s, Part):
-            yield from _lines(s.body, added)
         else:
             yield _functions(statement_text(s, added))
 

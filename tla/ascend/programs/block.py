@@ -201,15 +201,18 @@ class Plan:
         self, start: tuple[int, int], sizes: tuple[int, int], rows: Any = None
     ) -> tuple[TransferInstruction, ...]:
         """The instructions that move the accumulators of a block to global memory; rows: those that were multiplied."""
+        return tuple(map(self.told, self.leaving(start, sizes, rows)))
+
+    def leaving(self, start: tuple[Any, Any], sizes: tuple[Any, Any], rows: Any = None) -> Any:
+        """The transfer of the accumulators of a block, as it is without unit flags and scales."""
         m, n = sizes
         src = tensor_at("L0C", L0C(self.rows(m) if rows is None else rows, n).layout)
         dst, more = GetTile(self._gm(self.c), start, sizes), {}
         if self.split is not None:
             dst, more = tensor_at("UB", in_ub(self, m, n)), {"split": self.split}
-        made = self.move(src, dst, self.c.element, accumulator=self.total, quant=self.quant, relu=self.relu, **more)
-        return tuple(self._told(i) for i in made)
+        return self.move(src, dst, self.c.element, accumulator=self.total, quant=self.quant, relu=self.relu, **more)
 
-    def _told(self, i: TransferInstruction) -> TransferInstruction:
+    def told(self, i: TransferInstruction) -> TransferInstruction:
         """A Fixpipe with its unit flag and its scale, or the buffer of its scales."""
         settings = {**i.settings, **({"deqScalar": repr(self.scale)} if self.scale is not None else {})}
         if self.channels:
@@ -344,8 +347,8 @@ class Core:
     def _fill_scales(self, which: str, stage: int, across: tuple[int, int], along: tuple[int, int]) -> Iterator[Part]:
         """The zeros behind a tile in L1, and its scales; across, along: where it begins, and how large it is."""
         (start, other), (k, size) = across, along
-        if (zeros := zeros_behind(self.plan, which, f"l1{which}{stage}", other, size)) is not None:
-            yield Part(f"zeros behind {which}", None, None, (zeros,))
+        left, zeros = zeros_behind(self.plan, which, f"l1{which}{stage}", other, size)
+        yield from [Part(f"zeros behind {which}", None, None, (zeros,))] if left > 0 else []
         made = self._load_scales(which, (start, k), other, size)
         yield _part(f"scales of {which} to L1", f"l1Scale{which}{stage}", f"scale{which}", made)
 
@@ -420,7 +423,9 @@ class Core:
         made = _part(what, to, f"l0C{stage}", self._store(start, sizes), plan.scale_of_fixpipe)
         out: Iterable[Any] = [made]
         if plan.split is not None:
-            out = over_ub(plan, made, functools.partial(self._from_ub, start, sizes), self.next["ub"])
+            out = over_ub(
+                plan, made, functools.partial(self._of_vector_core, start, sizes, self.next["ub"]), self.next["ub"]
+            )
             self.next["ub"] = (self.next["ub"] + 1) % plan.tiling.stages["UB"]
         own = plan.scale_of_fixpipe == "fb"
         out = scaled(plan, _part("scale to FB", "fb", "l1Scale", self._load_fb(sizes[1])) if own else None, out)
@@ -432,6 +437,10 @@ class Core:
         yield from out
         yield SetFlag("FIX_M", stage)
         self.next["l0C"] = (stage + 1) % plan.tiling.stages["L0C"]
+
+    def _of_vector_core(self, start: tuple[int, int], sizes: tuple[int, int], stage: int, core: int) -> Iterator[Part]:
+        """What a vector core has of a block, to global memory."""
+        yield _part("C to GM", "C", f"ub{core}C{stage}", self._from_ub(start, sizes, core))
 
 
 def _part(what: str, dst: str, src: str, made: Iterable[TransferInstruction], index: str = "") -> Part:

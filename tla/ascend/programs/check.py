@@ -87,10 +87,11 @@ def check(
         what = f"check of {type(log).__name__}, {type(layouts).__name__} and {type(results).__name__}"
         fix = 'write check(lines, {"A": ...}, [Product("C", "A", "B")])'
         raise LeafTypeError(what, "a log, the tensors by name, and a list of results", fix)
-    if odd := [r for r in results if not isinstance(r, (Product, Copied, Computed))]:
-        fix = 'write [Product("C", "A", "B")]'
-        raise LeafTypeError(f"the result {odd[0]!r:.60}", "a Product, a Copied or a Computed", fix)
+    for r in results:
+        _require_result(r)
     lines = Path(log).read_text().splitlines() if isinstance(log, (str, Path)) else log
+    if odd := [line for line in lines if not isinstance(line, str)]:
+        raise LeafTypeError(f"a log with {odd[0]!r:.40}", "lines of text", "give the lines that the kernel has printed")
     tensors = [_buffer(name, given) for name, given in layouts.items()]
     _require_tensors_apart(tensors)
     program = read_log(lines, arch, tensors)
@@ -109,6 +110,24 @@ def check(
         what = f"the numbers of {next(iter(values))!r:.20} beside {type(plain[0]).__name__ if plain else 'no result'}"
         raise LeafTypeError(what, "values= beside Computed", "leave out values=")
     return check_program(program, plain)
+
+
+def _require_result(r: object) -> None:
+    """LeafTypeError for what is no result, and for one whose tensors are told by no names."""
+    match r:
+        case Product():
+            beside = (r.bias, r.sparse, r.channels, *(r.scales if isinstance(r.scales, tuple) else (r.scales,)))
+            names = r.c, r.a, r.b, *(x for x in beside if x is not None)
+        case Copied():
+            names = r.dst, r.src
+        case Computed():
+            names = r.dst, *(r.sources if isinstance(r.sources, (tuple, list)) and r.sources else (None,))
+        case _:
+            fix = 'write [Product("C", "A", "B")]'
+            raise LeafTypeError(f"the result {r!r:.60}", "a Product, a Copied or a Computed", fix)
+    if not all(isinstance(name, str) for name in names):
+        fix = 'write Product("C", "A", "B"), Copied("B", "A"), or Computed("B", f, ("A",))'
+        raise LeafTypeError(f"the result {r!r:.80}", "tensors by their names, sources in a tuple", fix)
 
 
 def _buffer(name: str, given: Any) -> Buffer:

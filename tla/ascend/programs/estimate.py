@@ -97,7 +97,7 @@ class Rates:
     def filled(self, fill: Fill, position: str) -> int:
         """The cycles of an InitConstValue: of L1 as of a load, without its start."""
         p = fill.parameters
-        written = p["repeatTimes"] * p["blockNum"] * FILLED[position]
+        written = int(p["repeatTimes"] * p["blockNum"]) * FILLED[position]
         return -(-written // (self.load if position == "L1" else self._beside(position)))
 
     def read(self, count: int) -> int:

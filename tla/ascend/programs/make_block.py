@@ -15,6 +15,7 @@ from ...core.errors import LeafTypeError, RangeError, require_type
 from ...core.int_tuple import modes_of, shown
 from ...core.ints import known, leaf
 from ...core.layout import Layout, require_origin
+from ...symbolic.facts import symbols_in
 from ...symbolic.symint import SymInt
 from ..architecture import AtlasA2, as_architecture
 from ..element import as_element
@@ -85,7 +86,7 @@ def block(
     padding        {"A": "PADDING_NZ", "B": "PADDING_ND"}: what vector cores lay out anew before, in a workspace that the
                    kernel is given: PADDING_ND in rows of whole 512 bytes, PADDING_NZ in fractals (on AtlasA2 and AtlasA3),
                    PADDING_BLOCK_ND in blocks of rows, each a tile of L1
-    Returns        MatmulBlock; of sizes that are names AnyMatmulBlock, whose matrices have tags
+    Returns        MatmulBlock; of sizes that are names AnyMatmulBlock, whose matrices have tags, without padding
     Raises         LeafTypeError for types and tags that no instruction has; RangeError for tiles that do not fit, or
                    lie at no whole unit; Unproven for a transfer that is not proved to be right
 
@@ -104,16 +105,17 @@ def block(
     sizes = _any_sizes(problem)
     open_ = sizes is not None
     m, n, k = sizes = sizes or _sizes("problem", problem)
-    for name, given in (("bias", bias), ("unit_flag", unit_flag), ("relu", relu)):
-        require_type(given, bool, f"{name}={given!r:.40} of a block, of type", "True or False", f"write {name}=True")
+    told = {"bias": bias, "unit_flag": unit_flag, "relu": relu, "scales": scales, "sparse": sparse}
+    for name, given in told.items():
+        fix = "give scales to execute" if name == "scales" else f"write {name}=True"
+        require_type(given, bool, f"{name}={given!r:.40} of a block, of type", "True or False", fix)
     require_product_swizzle("a block", swizzle)
     left, right, out = (
         _operand(name, given, shape, open_)
         for name, given, shape in (("a", a, (m, k)), ("b", b, (k // 2 if sparse else k, n)), ("c", c, (m, n)))
     )
     _require_tiles(tiles, inner, max(16, int(left.element.C0), int(right.element.C0)))
-    _require_ways({"scales": scales, "sparse": sparse, "split": split is not None, "padding": bool(padding)}, open_)
-    matrices, left, right = _padded(padding, left, right, tiles, options)
+    matrices, left, right = _padded(padding, left, right, tiles, options, open_)
     if sparse:
         require_sparse((left.element, right.element), arch, k, bias)
         require_sparse_tiles(right.tag, (tiles[2], inner[2]))
@@ -127,10 +129,21 @@ def block(
         if factor > 1:
             _require_added(out.element, total, bias, relu)
             swizzle.require_slices(factor)
+        if split is not None:
+            require_split(split, arch, (out.element, out.tag), total, factor > 1, quant)
+            require_whole_halves(split, unit_flag, _widths(n, tiles[1]), out.element)
         plan = Plan(arch, left, right, out, total, bias, tiling, adds=factor > 1, **options)
-        told = {"a": a, "b": b, "c": c, "bias": bias, "stages": stages, "swizzle": swizzle, "cores": cores}
-        told["splitkFactor"] = factor
-        again = functools.partial(block, l1=l1, l0=l0, arch=arch, **told, **options)
+        rest: dict[str, Any] = {
+            "a": a,
+            "b": b,
+            "c": c,
+            "bias": bias,
+            "stages": stages,
+            "swizzle": swizzle,
+            "cores": cores,
+        }
+        rest["splitkFactor"] = factor
+        again = functools.partial(block, l1=l1, l0=l0, arch=arch, **rest, **options)
         made = AnyMatmulBlock(sizes, plan, swizzle, positive("cores", cores), factor, again)
         _ = made.program
         return made
@@ -142,7 +155,7 @@ def block(
     if split is not None:
         require_split(split, arch, (out.element, out.tag), total, adds, quant)
         widths = {b.extents[1] for blocks in schedule.table for b in blocks if min(b.extents) > 0}
-        require_whole_halves(split, unit_flag, widths)
+        require_whole_halves(split, unit_flag, widths, out.element)
     padded = tuple(x.name for x in matrices)
     plan = Plan(arch, left, right, out, total, bias, tiling, adds=adds, padded=padded, **options)
     _require_vector_starts(schedule, plan)
@@ -151,13 +164,16 @@ def block(
 
 
 def _padded(
-    given: Any, a: Operand, b: Operand, tiles: tuple[int, int, int], options: Mapping[str, Any]
+    given: Any, a: Operand, b: Operand, tiles: tuple[int, int, int], options: Mapping[str, Any], open_: bool
 ) -> tuple[list[Padded], Operand, Operand]:
     """The matrices that are laid out anew, and A and B as they are read then."""
     if given is None:
         return [], a, b
     if not isinstance(given, Mapping) or {*given} - {"A", "B"}:
         raise LeafTypeError(f"padding={given!r:.60}", "a way for A, for B, or for both", 'write {"A": "PADDING_NZ"}')
+    if given and open_:
+        what, fix = "padding= of sizes that are names", "write block((1000, 700, 500), ...)"
+        raise LeafTypeError(what, "a problem of numbers: the shares of vector cores are cut for each", fix)
     for name in ("scales", "sparse", "split"):
         if given and options[name]:
             raise LeafTypeError(f"padding= of a block with {name}=", f"one without {name}=", "leave out padding=")
@@ -166,16 +182,6 @@ def _padded(
     made = [padded(name, x, given[name], blocks[name]) for name, x in matrices.items() if name in given]
     matrices |= {x.name: x.after for x in made}
     return made, matrices["A"], matrices["B"]
-
-
-def _require_ways(given: dict[str, object], open_: bool) -> None:
-    """LeafTypeError for what is neither True nor False, and for ways that ask for known sizes; open_: one is not."""
-    for name, fix in (("scales", "give scales to execute"), ("sparse", "write sparse=True")):
-        require_type(given[name], bool, f"{name}={given[name]!r:.40} of a block, of type", "True or False", fix)
-    for name, wanted in given.items():
-        if wanted and open_:
-            what, fix = f"{name}= of sizes that are names", "write block((1000, 700, 500), ...)"
-            raise LeafTypeError(what, "a problem of numbers", fix)
 
 
 def _require_scale(quant: str, scale: Any, settings: Mapping[str, str]) -> None:
@@ -227,6 +233,14 @@ def _require_vector_starts(schedule: Schedule, plan: Plan) -> None:
             raise LeafTypeError(
                 what, f"multiples of {element.C0}: whole 32 bytes", "write GemmIdentityBlockSwizzle[3, 0]"
             )
+
+
+def _widths(n: Any, tile: int) -> set[int]:
+    """The numbers of columns that blocks have, of a matrix of n columns; of a name the least of all."""
+    if (columns := known(n)) is not None:
+        return {min(tile, columns), columns % tile or tile}
+    (symbol,) = symbols_in(n.poly)
+    return {math.gcd(tile, symbol.unit)}
 
 
 def _unit(x: Operand, side: int) -> int:

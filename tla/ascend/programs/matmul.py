@@ -21,6 +21,7 @@ from ...core.leaf_arithmetic import ceil_div
 from ...core.values import rounded
 from ..element import dtype_of
 from ..schedules import Block, Schedule
+from ..transfers.side import plain
 from .block import Core, Plan
 from .channels import channel_numbers, scale_in_gm
 from .check import check_program
@@ -274,8 +275,8 @@ def tensors_of(plan: Plan, n: Any) -> dict[str, Buffer]:
         found.append(in_gm("index", uint8, index_layout(plan.sizes[2], n)))
     if plan.scales:
         (m, k), sides = require_origin("A", plan.a.layout), (("A", plan.a.tag), ("B", plan.b.tag))
-        for (which, tag), other in zip(sides, (int(m), n)):
-            found.append(in_gm(f"scale{which}", fp8_e8m0, scales_in_gm(which, tag, other, int(k))))
+        for (which, tag), other in zip(sides, (m, n)):
+            found.append(in_gm(f"scale{which}", fp8_e8m0, scales_in_gm(which, tag, plain(other), plain(k))))
     return {b.name: b for b in found}
 
 

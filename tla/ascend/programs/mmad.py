@@ -18,7 +18,7 @@ from ...core import element as types
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError, Unproven
 from ...core.int_tuple import shown
-from ...core.ints import known
+from ...core.ints import is_int, known
 from ...core.layout import Layout
 from ...core.leaf_arithmetic import ceil_div
 from ...core.questions import divides, require
@@ -272,7 +272,7 @@ def _require_position(t: object, place: str) -> None:
 def _elements(a: Tensor, b: Tensor, given: Any) -> tuple[Element, Element]:
     """The types of a and b: given, or those of the buffers, or told by blocks of 32 bytes."""
     if given is not None:
-        pair = given if isinstance(given, tuple) else (given, given)
+        pair = given if isinstance(given, tuple) and len(given) == 2 else (given, given)
         return as_element(pair[0]), as_element(pair[1])
     held = [element_of(t.data) for t in (a, b) if t.data is not None]
     if len(held) == 2:
@@ -331,7 +331,7 @@ def _require_scaled(a: Element, b: Element, arch: Architecture, k: Any, scaled: 
 
 def _fields(m: int, n: int, k: int, arch: Architecture, init: bool, unit_flag: int, vector: bool) -> dict[str, Any]:
     """The fields of MmadParams."""
-    if unit_flag not in (0, 2, 3):
+    if not is_int(unit_flag) or unit_flag not in (0, 2, 3):
         fix = "use 2, and 3 in the last Mmad of an accumulator"
         raise RangeError(f"mmad with unit_flag={unit_flag}", "0, 2 or 3", fix)
     if vector:

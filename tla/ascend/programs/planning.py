@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -123,7 +123,8 @@ def plan(problem: Any, arch: Any = AtlasA2, *, cores: Any = None, rates: Any = N
             fix = f"leave out {name}=, or write block(..., {name}=...)"
             raise LeafTypeError(f"plan with {name}=", "what is not chosen", fix)
     for name in ("scales", "sparse", "split", "padding"):
-        if more.get(name):
+        wanted = more.get(name)
+        if not (wanted is None or wanted is False or (isinstance(wanted, Mapping) and not wanted)):
             what, fix = f"plan with {name}=", f"leave out {name}=, or write block(..., {name}=...), and estimate()"
             raise LeafTypeError(what, f"a block without {name}=: the space of tilings is of those", fix)
     arch = as_architecture(arch)

@@ -148,8 +148,7 @@ class Queues:
                 what = f"{_text(event)} may come before the one before it is waited for"
                 self.early.append(Trouble("early", what, event))
             flag.set += 1
-            most = 15 if "AIV" in s.event else 7
-            if not 0 <= s.id <= most:
+            if not 0 <= s.id <= (most := most_id(s.event)):
                 self.troubles.append(Trouble("id", f"{_text(event)}: ids go from 0 to {most}", event))
             flag.up.append((done, event))
         elif unit_flag(s) == 3:
@@ -163,6 +162,11 @@ class Queues:
 
 #: The pipes that a barrier of all waits for.
 _ALL = ("MTE1", "MTE2", "MTE3", "M", "FIX", "V")
+
+
+def most_id(event: str) -> int:
+    """The largest id of the flags of an event: those between cores are more."""
+    return 15 if "AIV" in event else 7
 
 
 def unit_flag(statement: Any) -> int:

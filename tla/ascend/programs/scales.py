@@ -15,14 +15,17 @@ from typing import Any
 from ...core.element import Element, fp8_e8m0
 from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import leaves, modes_of
+from ...core.ints import known
 from ...core.layout import Layout, require_origin
+from ...core.leaf_arithmetic import ceil_div
+from ...core.questions import divides
 from ...core.values import require_numbers
 from ...tensors.views import GetTile
 from .. import tags
 from ..architecture import Architecture
 from ..tags import Tag
 from ..transfers.instruction import TransferInstruction
-from ..transfers.side import tensor_at
+from ..transfers.side import plain, tensor_at
 from .mmad import MX_BLOCK, MX_PAIR, MX_TYPES
 from .statements import Buffer, Fill
 
@@ -37,7 +40,7 @@ _IN_CORE: dict[str, Tag] = {"A": tags.MxScalezZ, "B": tags.MxScalenN}
 
 
 def require_scales(
-    arch: Architecture, k: int, a: tuple[Element, Tag], b: tuple[Element, Tag], depths: tuple[int, int]
+    arch: Architecture, k: Any, a: tuple[Element, Tag], b: tuple[Element, Tag], depths: tuple[int, int]
 ) -> None:
     """LeafTypeError for types and tags whose scales no instruction moves; RangeError for an odd k of elements in pairs,
     and for tiles of k in no whole 64.
@@ -49,19 +52,20 @@ def require_scales(
             what = f"scales of {which}: {element} of the tag {tag} on {arch}"
             expected = f"{', '.join(sorted(MX_TYPES))}, RowMajor or ColumnMajor, on Ascend950"
             raise LeafTypeError(what, expected, "leave out scales=True, or write a=(fp8_e4m3, RowMajor)")
-        if element.group > 1 and k % element.group:
+        if element.group > 1 and divides(element.group, k) is not True:
             what = f"scales of {which}: {k} of k, of {element}, which come in pairs"
-            raise RangeError(what, "an even k: the other half of a byte is no zero", f"lay it out with k = {k + 1}")
+            expected = "an even k: the other half of a byte is no zero"
+            fix = f"lay it out with k = {k + 1}" if known(k) is not None else f'write dim("{k}", multiple_of=2)'
+            raise RangeError(what, expected, fix)
     if any(n % MX_PAIR for n in depths):
         near = tuple(-(-n // MX_PAIR) * MX_PAIR for n in depths)
         what = f"tiles of {depths[0]} along k in L1, and {depths[1]} in L0, with scales"
         raise RangeError(what, f"multiples of {MX_PAIR}: whole pairs of scales", f"take {near[0]} and {near[1]}")
 
 
-def scales_in_gm(which: str, tag: Tag, other: int, k: int) -> Layout:
+def scales_in_gm(which: str, tag: Tag, other: Any, k: Any) -> Layout:
     """The layout of the scales of A, (m, k / 32), or of B, (k / 32, n), in global memory: whole pairs."""
-    count = -(-k // MX_PAIR) * 2
-    return _IN_GM[which, tag].MakeLayout(fp8_e8m0, *_sides(which, other, count))
+    return _IN_GM[which, tag].MakeLayout(fp8_e8m0, *_sides(which, other, _pairs(k)))
 
 
 def padded_scales(problem: tuple[int, int, int], wanted: bool, given: Any) -> dict[str, Any]:
@@ -107,15 +111,19 @@ def scale_rows(plan: Any) -> Iterator[tuple[str, str, Element, Layout, str]]:
         yield f"l1Scale{which}", "L1", fp8_e8m0, _in_core(which, other, k), "L1"
 
 
-def load_scales(plan: Any, which: str, start: tuple[int, int], other: int, k: int) -> tuple[TransferInstruction, ...]:
+def load_scales(
+    plan: Any, which: str, start: tuple[Any, Any], other: Any, k: Any, depth: Any = None
+) -> tuple[TransferInstruction, ...]:
     """The instructions that move the scales of a tile to L1.
 
     start   of the tile: across k, and along k;  other, k   its sizes, across and along k [elements of the matrix]
+    depth   the size of the matrix along k, None for that of its layout
     """
     x, (m, n, deep) = (plan.a, plan.b)[which == "B"], plan.tiling.l1
     sizes = require_origin(which, x.layout)
     across, along = (sizes[0], sizes[1]) if which == "A" else (sizes[1], sizes[0])
-    whole = tensor_at("GM", scales_in_gm(which, x.tag, int(across), int(along)))
+    along = along if depth is None else depth
+    whole = tensor_at("GM", scales_in_gm(which, x.tag, plain(across), plain(along)))
     src = GetTile(whole, _sides(which, start[0], start[1] // MX_BLOCK), _sides(which, other, _pairs(k)))
     made: tuple[TransferInstruction, ...] = plan.move(
         src, tensor_at("L1", _in_core(which, m if which == "A" else n, deep)), fp8_e8m0
@@ -123,7 +131,7 @@ def load_scales(plan: Any, which: str, start: tuple[int, int], other: int, k: in
     return made
 
 
-def load_l0_scales(plan: Any, which: str, at: int, other: int, k: int) -> tuple[TransferInstruction, ...]:
+def load_l0_scales(plan: Any, which: str, at: Any, other: Any, k: Any) -> tuple[TransferInstruction, ...]:
     """The instructions that move a part's scales from L1 beside the operand; at, k: its begin and size along k."""
     m, n, deep = plan.tiling.l1
     whole = tensor_at("L1", _in_core(which, m if which == "A" else n, deep))
@@ -134,33 +142,32 @@ def load_l0_scales(plan: Any, which: str, at: int, other: int, k: int) -> tuple[
     return made
 
 
-def zeros_behind(plan: Any, which: str, name: str, other: int, k: int) -> Fill | None:
-    """The zeros behind k of a tile in L1, up to whole 64; None where there is nothing behind it.
+def zeros_behind(plan: Any, which: str, name: str, other: Any, k: Any) -> tuple[Any, Fill]:
+    """The number of elements behind k of a tile in L1, up to whole 64, and what makes them zeros.
 
     Where k lies in blocks of 32 bytes (zN of A, nZ of B), Nd2Nz has filled the last of them.
     """
     x, layout = ((plan.a, plan.l1_layouts[0]), (plan.b, plan.l1_layouts[1]))[which == "B"]
     c0, blocked = int(x.element.C0), x.tag is (tags.RowMajor if which == "A" else tags.ColumnMajor)
-    begin = -(-k // c0) * c0 if blocked else k
-    left = -(-k // MX_PAIR) * MX_PAIR - begin
-    if left <= 0:
-        return None
+    whole = ceil_div(k, MX_PAIR) * MX_PAIR
+    left = whole - (ceil_div(k, c0) * c0 if blocked else k)
+    begin = whole - c0 if blocked else k  # where there is a block left, it is the last of whole 64
     column = int([*leaves(modes_of(layout.stride)[which == "B"])][-1])  # from C0 rows to the next, across k
     fields = {"repeatTimes": 1, "blockNum": other, "dstGap": 0}
     if not blocked:
-        fields = {"repeatTimes": -(-other // c0), "blockNum": left, "dstGap": column // c0 - left}
-    return Fill(name, int(layout(_sides(which, 0, begin))), x.element, fields)
+        fields = {"repeatTimes": ceil_div(other, c0), "blockNum": left, "dstGap": column // c0 - left}
+    return left, Fill(name, plain(layout(_sides(which, 0, begin))), x.element, fields)
 
 
-def _sides(which: str, across: int, along: int) -> tuple[int, int]:
+def _sides(which: str, across: Any, along: Any) -> tuple[Any, Any]:
     """The two numbers of a matrix, of A rows first, of B along k first."""
     return (across, along) if which == "A" else (along, across)
 
 
-def _pairs(k: int) -> int:
+def _pairs(k: Any) -> Any:
     """The scales of k elements, in whole pairs."""
-    return -(-k // MX_PAIR) * 2
+    return ceil_div(k, MX_PAIR) * 2
 
 
-def _in_core(which: str, other: int, k: int) -> Layout:
+def _in_core(which: str, other: Any, k: Any) -> Layout:
     return _IN_CORE[which].MakeLayout(fp8_e8m0, *_sides(which, other, _pairs(k)))

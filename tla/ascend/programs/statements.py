@@ -132,9 +132,9 @@ class Fill(NamedTuple):
     """
 
     dst: str
-    at: int
+    at: Any
     element: Element
-    parameters: Mapping[str, int]
+    parameters: Mapping[str, Any]
 
     def __str__(self) -> str:
         return f"InitConstValue(dst={self.at}, {', '.join(f'{k}={v}' for k, v in self.parameters.items())})"

@@ -10,6 +10,7 @@ Source: AscendC; CATLASS examples/13_basic_matmul_tla.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -93,7 +94,10 @@ def of_programs(made: Sequence[Program], name: str, remarks: Iterable[str], befo
     lines = [*(f"// {line}" for line in remarks), '#include "kernel_operator.h"']
     lines += [f'extern "C" __global__ __aicore__ void {name}({given}) {{']
     lines += [f"    {line}" for b in held for line in global_tensor(b)]
-    lines += [f"    {line}" for line in (_behind(made, before) if before else _sides(made, local))]
+    if before:
+        lines += [f"    {line}" for line in _behind(made, before)]
+    else:
+        lines += [f"    {line}" for line in sides_of(local, functools.partial(_side, made))]
     return "\n".join([*lines, "}", ""])
 
 
@@ -105,34 +109,38 @@ def _by_place(made: Sequence[Program]) -> tuple[list[Buffer], list[Buffer]]:
 
 def _behind(made: Sequence[Program], before: Sequence[Program]) -> Iterator[str]:
     """The statements of a kernel whose vector cores do something before: they meet, and each tells its core."""
-    wait, mode = "AscendC::CrossCoreWaitFlag", "AscendC::CrossCoreSetFlag"
+    wait, mode, pipes = "AscendC::CrossCoreWaitFlag", "AscendC::CrossCoreSetFlag", (*PIPES, "ALL")
     meet = [f"{mode}<0x0, PIPE_MTE3>({_MEET});", f"{wait}({_MEET});", f"{mode}<0x2, PIPE_MTE3>({_DONE});"]
     for side, told, lines, behind in (
-        ("AIV", (), _side(before, _by_place(before)[1], PIPES, "AscendC::GetBlockIdx()"), meet),
-        ("AIC", [f"{wait}({_DONE});"], _side(made, _by_place(made)[1], PIPES, "AscendC::GetBlockIdx()"), ()),
+        ("AIV", (), _side(before, _by_place(before)[1], pipes, "AscendC::GetBlockIdx()"), meet),
+        ("AIC", [f"{wait}({_DONE});"], _side(made, _by_place(made)[1], pipes, "AscendC::GetBlockIdx()"), ()),
     ):
         yield f"if ASCEND_IS_{side} {{"
         yield from (f"    {line}" for line in (*told, *lines, *behind))
         yield "}"
 
 
-def _sides(made: Sequence[Program], local: Sequence[Buffer]) -> Iterator[str]:
+#: What writes one side of a kernel: of its buffers, its pipes, and the number of its core in C++.
+_Side = Callable[[Sequence[Buffer], Sequence[str], str], Iterable[str]]
+
+
+def sides_of(local: Sequence[Buffer], side: _Side) -> Iterator[str]:
     """The statements of a kernel; where vector cores have some, of each side those of its own."""
     vector = {b.position for b in local} & {*VECTOR_PIPES.values()}
-    cube = [b for b in local if b.position != VECTOR_PIPES["AIV1"]]
+    cube, pipes = [b for b in local if b.position != VECTOR_PIPES["AIV1"]], (*PIPES, "ALL")
     if not vector:
-        yield from _side(made, cube, PIPES, "AscendC::GetBlockIdx()")
+        yield from side(cube, pipes, "AscendC::GetBlockIdx()")
         return
     yield "static constexpr AscendC::FixpipeConfig CFG_ROW_MAJOR_UB = {AscendC::CO2Layout::ROW_MAJOR, true};"
     yield "if ASCEND_IS_AIC {"
-    yield from (f"    {line}" for line in _side(made, cube, PIPES, "AscendC::GetBlockIdx()"))
+    yield from (f"    {line}" for line in side(cube, pipes, "AscendC::GetBlockIdx()"))
     yield "}"
     for i, (pipe, place) in enumerate(VECTOR_PIPES.items()):
         if place in vector:
             yield "if ASCEND_IS_AIV {"
             yield f"    if (AscendC::GetSubBlockIdx() == {i}) {{"
             own = [b for b in local if b.position == place]
-            yield from (f"        {line}" for line in _side(made, own, (pipe,), "AscendC::GetBlockIdx() / 2"))
+            yield from (f"        {line}" for line in side(own, (pipe,), "AscendC::GetBlockIdx() / 2"))
             yield from ("    }", "}")
 
 
@@ -179,8 +187,7 @@ def memories(buffers: Iterable[Buffer], sizes: dict[str, int]) -> Iterator[str]:
 def _items(program: Program, forms: _Forms, pipes: Sequence[str]) -> list[_Item]:
     """The statements of a core that these pipes have."""
     adds = program.buffers["C"].element if "C" in program.buffers else None
-    mine = (*pipes, "ALL") if "M" in pipes else pipes
-    texts = (statement_text(e.statement, adds) for e in events(program) if e.pipe in mine)
+    texts = (statement_text(e.statement, adds) for e in events(program) if e.pipe in pipes)
     return [_Item(forms.number(_NUMBER.sub("\0", x)), tuple(map(int, _NUMBER.findall(x)))) for x in texts]
 
 
@@ -428,15 +435,20 @@ def text_of(
     """The kernel of a block as text; programs: gives those of its cores; before: those of vector cores that lay matrices
     out anew. Raises what MatmulBlock.text raises."""
     require_language(language, name)
-    if plan.scales:
-        raise LeafTypeError("a block with scales as text", "a block without", "use execute and check for it")
+    require_in(language, plan)
     if language == "ascendc":
         return ascendc(plan, schedule, programs, name, before)
+    return _OF_ANY_SIZE[language](plan, schedule, name)
+
+
+def require_in(language: str, plan: Plan) -> None:
+    """LeafTypeError for what a language does not say of a block."""
+    if plan.scales:
+        raise LeafTypeError("a block with scales as text", "a block without", "use execute and check for it")
     for there, what in (
         (plan.sparse, "a sparse block"),
         (plan.split, "a block over unified buffers"),
         (plan.padded, "a block with padding="),
     ):
-        if there:
+        if there and language != "ascendc":
             raise LeafTypeError(f"{what} in {language}", "in ascendc", "write text('ascendc')")
-    return _OF_ANY_SIZE[language](plan, schedule, name)

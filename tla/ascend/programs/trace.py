@@ -109,7 +109,7 @@ def of_body(program: Program, body: Iterable[Any], values: dict[str, int]) -> It
         require_events(index + 1)
         if isinstance(statement, SetAtomic):
             adds = statement.adds
-        yield Event(index, _pipe(statement, program.buffers), statement, adds, part)
+        yield Event(index, pipe_of_statement(statement, program.buffers), statement, adds, part)
 
 
 def _flat(body: Iterable[Any], values: dict[str, int], part: str) -> Iterator[tuple[Any, str]]:
@@ -151,6 +151,9 @@ def _known(statement: Any, values: Mapping[str, int]) -> Any:
         bias = None if i.bias is None else number(i.bias, values)
         dst, a, b = (number(n, values) for n in (i.dst, i.a, i.b))
         return statement._replace(instruction=replace(i, dst=dst, a=a, b=b, bias=bias, parameters=fields))
+    if isinstance(statement, Fill):
+        fields = {name: number(n, values) for name, n in statement.parameters.items()}
+        return statement._replace(at=number(statement.at, values), parameters=fields)
     if isinstance(statement, (SetFlag, WaitFlag)):
         return statement._replace(id=number(statement.id, values))
     return statement
@@ -161,7 +164,8 @@ def _known_transfer(i: TransferInstruction, values: Mapping[str, int]) -> Transf
     return replace(i, dst=number(i.dst, values), src=number(i.src, values), parameters=fields)
 
 
-def _pipe(statement: Any, buffers: Mapping[str, Buffer]) -> str:
+def pipe_of_statement(statement: Any, buffers: Mapping[str, Buffer]) -> str:
+    """The pipe that a statement is issued to: ALL of a barrier for all, S of one that no pipe has."""
     if isinstance(statement, Move):
         return pipe_of(buffers[statement.src].position, buffers[statement.dst].position)
     if isinstance(statement, Multiply):

@@ -12,13 +12,15 @@ from typing import Any
 from ...core.element import Element
 from ...core.errors import LeafTypeError
 from ...core.layout import Layout
+from ...core.leaf_arithmetic import ceil_div, smaller
 from ...tensors.views import GetTile
 from ..architecture import Architecture
 from ..tags import RowMajor, Tag
-from ..transfers.halves import SPLITS
+from ..transfers.halves import SPLITS, half_of
 from ..transfers.instruction import TransferInstruction
+from ..transfers.moved import ROWS
 from ..transfers.side import tensor_at
-from .statements import Move, Part, SetFlag, WaitFlag
+from .statements import Part, SetFlag, WaitFlag
 
 #: The ways over unified buffers.
 SPLIT_MODES = ("NO_SPLIT", *SPLITS)
@@ -32,7 +34,7 @@ def require_split(
     split: object, arch: Architecture, c: tuple[Element, Tag], total: Element, adds: bool, quant: str
 ) -> None:
     """LeafTypeError for another way, and for results that do not take it."""
-    if split not in SPLIT_MODES:
+    if not isinstance(split, str) or split not in SPLIT_MODES:
         expected = f"None, or one of {', '.join(SPLIT_MODES)}"
         raise LeafTypeError(f"split={split!r:.40} of a block", expected, "leave it out")
     for wrong, what, expected in (
@@ -50,29 +52,30 @@ def require_split(
             raise LeafTypeError(f"split={split!r} {what}", expected, "leave out split=")
 
 
-def require_whole_halves(split: str, unit_flag: bool, widths: set[int]) -> None:
-    """LeafTypeError for unit flags where halves of columns have fractals that no Mmad makes: Fixpipe would wait for them."""
+def require_whole_halves(split: str, unit_flag: bool, widths: set[int], c: Element) -> None:
+    """LeafTypeError for unit flags where Fixpipe takes fractals that no Mmad makes, as it would wait for them: where halves
+    of columns have such, and where 32 bytes of a row of C do."""
     odd = sorted(n for n in widths if -(-n // 16) % 2)
-    if split == "SPLIT_N" and unit_flag and odd:
-        expected, fix = "an even number of columns of 16 in each block", "leave out unit_flag, or write split='SPLIT_M'"
-        raise LeafTypeError(f"unit_flag=True with split='SPLIT_N' of blocks of {odd[0]} columns", expected, fix)
+    if unit_flag and odd and (split == "SPLIT_N" or int(c.C0) > ROWS):
+        what = f"unit_flag=True with split={split!r} of blocks of {odd[0]} columns of {c}"
+        raise LeafTypeError(what, "an even number of columns of 16 in each block", "leave out unit_flag")
 
 
-def share(plan: Any, m: int, n: int, core: int) -> tuple[tuple[int, int], tuple[int, int]]:
+def share(plan: Any, m: Any, n: Any, core: int) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """The part of a block of (m, n) that a vector core has: where it begins, and its sizes; 0 or less where it has none."""
     if plan.split == "NO_SPLIT":
         return (0, 0), (m, n)
-    mode, unit, _value, _field = SPLITS[plan.split]
-    half = -(-(m, n)[mode] // unit) * unit // 2
-    start, left = core * half, min(half, (m, n)[mode] - core * half)
+    mode, whole = SPLITS[plan.split][0], (m, n)[SPLITS[plan.split][0]]
+    half = half_of(plan.split, whole)
+    start, left = core * half, smaller(half, whole - core * half)
     return ((start, 0), (left, n)) if mode == 0 else ((0, start), (m, left))
 
 
-def in_ub(plan: Any, m: int, n: int) -> Layout:
+def in_ub(plan: Any, m: Any, n: Any) -> Layout:
     """The layout of what a vector core has of a block of (m, n): rows of whole 32 bytes, with room for what is written."""
     (high, wide), c0 = share(plan, m, n, 0)[1], int(plan.c.element.C0)
-    room = -(-n // 32) * 16 if plan.split == "SPLIT_N" else wide
-    layout: Layout = RowMajor.MakeLayout(plan.c.element, high, wide, ld=-(-room // c0) * c0)
+    room = half_of("SPLIT_N", n) if plan.split == "SPLIT_N" else wide
+    layout: Layout = RowMajor.MakeLayout(plan.c.element, high, wide, ld=ceil_div(room, c0) * c0)
     return layout
 
 
@@ -92,14 +95,14 @@ def own_flags(plan: Any) -> Iterator[tuple[str, int]]:
     yield from ((f"AIV{i}_FIX", EMPTY + s) for i in range(plan.vectors) for s in range(plan.tiling.stages.get("UB", 0)))
 
 
-def over_ub(plan: Any, out: Part, moves: Callable[[int], Iterable[Any]], stage: int) -> Iterator[Any]:
-    """A transfer of accumulators to unified buffers, and what the vector cores do then: moves, by the number of each."""
+def over_ub(plan: Any, out: Part, moves: Callable[[int], Iterable[Any]], stage: Any) -> Iterator[Any]:
+    """A transfer of accumulators to unified buffers, and the statements of the vector cores then: moves, by the number of
+    each."""
     cores = range(plan.vectors)
     yield from (WaitFlag(f"AIV{i}_FIX", EMPTY + stage) for i in cores)
     yield out
     yield from (SetFlag(f"FIX_AIV{i}", FULL + stage) for i in cores)
     for i in cores:
         yield WaitFlag(f"FIX_AIV{i}", FULL + stage)
-        name = f"ub{i}C{stage}"
-        yield Part("C to GM", "C", name, tuple(Move("C", name, x) for x in moves(i)))
+        yield from moves(i)
         yield SetFlag(f"AIV{i}_FIX", EMPTY + stage)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ...core.errors import LeafTypeError
 from .schedule import Schedule
 from .swizzles import (
     BlockSwizzle,
@@ -48,6 +49,13 @@ class DynamicBlockSwizzle:
         self, problem: object, tile: object, swizzleOffset: Any = 1, swizzleDirection: Any = 0, **more: Any
     ) -> Schedule:
         return self.fixed[swizzleOffset, swizzleDirection](problem, tile, **more)
+
+    def __getitem__(self, arguments: object) -> BlockSwizzle:
+        what, fix = (
+            f"{self.name}[...]",
+            f"write {self.name}(problem, tile, 3, 0), or {self.fixed.name}[3, 0](problem, tile)",
+        )
+        raise LeafTypeError(what, "offset and direction in parentheses: they are told at run time", fix)
 
     def __repr__(self) -> str:
         return self.name

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ...core.errors import Unproven
 from ...core.int_tuple import leaves, modes_of
-from ...core.ints import IntLike, Leaf, known
+from ...core.ints import Leaf, known
 from ...core.layout import Layout, require_origin
 from ...core.leaf_arithmetic import ceil_div
 from ...core.questions import at_most, equal
@@ -121,18 +121,12 @@ def merged(axes: Axes, given: Given) -> tuple[list[Digit], Axes]:
         if equal(inner, 1) or given.equal(ceil_div(axis.limit, inner) * inner, axis.limit):
             whole += [*digits[:-1], digits[-1]._replace(extent=ceil_div(axis.limit, inner))]
         elif given.at_most(axis.limit, inner):
-            whole += _short(digits[:-1], axis.limit, given)
+            short, left = merged([Axis((*digits[:-2], digits[-2]._replace(extent=None)), axis.limit)], given)
+            whole, parts = [*whole, *short], [*parts, *left]
         else:
             parts.append(Axis(tuple(digits), axis.limit))
     whole = [d for d in whole if not equal(d.extent, 1)]
     return _merge_all(whole, given), parts
-
-
-def _short(digits: list[Digit], limit: IntLike, given: Given) -> list[Digit]:
-    """The digits of an axis that ends before its last one begins."""
-    if len(digits) == 1:
-        return [digits[0]._replace(extent=limit)]
-    raise Unproven(f"{limit} places of several blocks", "whole blocks", "give known sizes")
 
 
 def _joined(digits: Sequence[Digit], given: Given) -> list[Digit]:
@@ -156,9 +150,21 @@ def _merge_all(digits: list[Digit], given: Given) -> list[Digit]:
     return digits
 
 
+def _with_parts(whole: list[Digit], parts: Axes, given: Given) -> tuple[list[Digit], Axes]:
+    """Whole digits and axes of which a part is moved: a digit inside of the first one of such an axis is one with it."""
+    for n, axis in enumerate(parts):
+        first, *others = axis.digits
+        for d in whole:
+            if given.equal(d.src * d.extent, first.src) and given.equal(d.dst * d.extent, first.dst):
+                extent = None if first.extent is None else first.extent * d.extent
+                more = Axis((Digit(extent, d.src, d.dst), *others), axis.limit * d.extent)
+                return _with_parts([x for x in whole if x is not d], [*parts[:n], more, *parts[n + 1 :]], given)
+    return whole, parts
+
+
 def same_move(a: Axes, b: Axes, given: Given) -> bool:
     """Whether two moves are proved to have the same pairs of places, from their starts on."""
-    (whole_a, parts_a), (whole_b, parts_b) = (merged(x, given) for x in (a, b))
+    (whole_a, parts_a), (whole_b, parts_b) = (_with_parts(*merged(x, given), given) for x in (a, b))
 
     def same_digit(x: Digit, y: Digit) -> bool:
         return all(given.equal(i, j) for i, j in zip(x, y))

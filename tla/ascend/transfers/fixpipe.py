@@ -73,7 +73,7 @@ def scaled_by(granularity: str, wide: bool, name: str = "scale") -> Settings:
 def settings_of(element: Element, source: Element, granularity: str, relu: bool, wide: bool) -> Settings:
     """The fields of Fixpipe that convert; LeafTypeError where the hardware has no such conversion."""
     modes = ASCEND950_MODES if wide else A2_MODES
-    if granularity not in GRANULARITIES:
+    if not isinstance(granularity, str) or granularity not in GRANULARITIES:
         expected = f"one of {', '.join(GRANULARITIES)}"
         raise LeafTypeError(f"quant={shown(granularity)}", expected, 'write quant="PER_TENSOR"')
     name = source.name if element.name == "32" else element.name

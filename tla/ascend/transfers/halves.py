@@ -9,15 +9,18 @@ Source: CATLASS `CopyL0CToUBTla` with `CopyL0CToUBMode` SPLIT_M and SPLIT_N.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
-from ...core.errors import LeafTypeError, RangeError, Unproven
-from ...core.int_tuple import shown
-from ...core.leaf_arithmetic import ceil_div, larger
+from ...core.errors import LeafTypeError, RangeError
+from ...core.int_tuple import modes_of, shown
+from ...core.layout import Layout
+from ...core.leaf_arithmetic import ceil_div, larger, smaller
 from ..architecture import Architecture
 from .instruction import TransferInstruction
 from .moved import ROWS
+from .open_proof import require_lawful_for_all
 from .proof import require_lawful
 from .side import Side, plain
 
@@ -33,19 +36,15 @@ def to_both(
 
     src, dst   the accumulator, and the tile of one vector core, at the same place in both
 
-    Raises LeafTypeError for another split, RangeError for a tile that does not hold half, Unproven for sizes
-    that are not known.
+    Raises LeafTypeError for another split, RangeError for a tile that does not hold half.
     """
     if split not in SPLITS:
         what = f"split={split!r:.40} of a transfer"
         raise LeafTypeError(what, f"one of {', '.join(SPLITS)}", 'write split="SPLIT_M"')
-    if src.symbols or dst.symbols:
-        what = f"a transfer with split={split!r} of sizes that are not known"
-        raise Unproven(what, "numbers", "make the layouts of numbers")
-    mode, unit, value, field = SPLITS[split]
-    whole = ceil_div(src.valid[mode], unit) * unit
-    half, c0 = whole // 2, int(dst.element.C0)
-    wanted = tuple(min(half, n) if i == mode else n for i, n in enumerate(src.valid))
+    mode, _unit, value, field = SPLITS[split]
+    half, c0 = half_of(split, src.valid[mode]), int(dst.element.C0)
+    whole = 2 * half
+    wanted = tuple(smaller(half, n) if i == mode else n for i, n in enumerate(src.valid))
     if dst.valid != wanted:
         what = f"{shown(src.valid)} accumulators in halves into a tile of {shown(dst.valid)}"
         raise RangeError(what, f"{shown(wanted)}, for each vector core", f"make dst a tile of {shown(wanted)}")
@@ -58,6 +57,12 @@ def to_both(
     fields |= {"channelSplit": 0, "dualDstCtl": value}
     made = TransferInstruction("FixpipeC310", dst.at, src.at, fields, dst.element, "CFG_ROW_MAJOR_UB", settings)
     made.require_fields()
+    if src.symbols or dst.symbols:
+        both = [
+            require_lawful_for_all((one,), ("L0C", "UB"), a, b, arch) for one, a, b in _wholes(made, src, dst, mode)
+        ]
+        written, read = (larger(*n) for n in zip(*both))
+        return made, (written, read)
     behind = [(0, 0)]
     for one, a, b in _halves(made, src, dst, mode, half):
         behind.append(require_lawful((one,), ("L0C", "UB"), a, b, arch))
@@ -65,6 +70,12 @@ def to_both(
     over = half - int(dst.room[mode])  # of the last row; of rows all, where there are fewer
     steps = max(0, over) * (1 if mode else int(dst.outer(0)))
     return made, (written + steps * dst.element.bits // 8, read)
+
+
+def half_of(split: str, n: Any) -> Any:
+    """The rows, or the columns, that each vector core is given of n: of columns whole blocks of 16."""
+    _mode, unit, _value, _field = SPLITS[split]
+    return ceil_div(n, unit) * (unit // 2)
 
 
 def parts_of(i: TransferInstruction) -> tuple[TransferInstruction, ...]:
@@ -99,3 +110,26 @@ def _halves(
         room = tuple(larger(n, half) if m == mode else n for m, n in enumerate(dst.room))  # the instruction writes half
         found.append((one, src._replace(start=start, at=at, valid=valid), dst._replace(valid=valid, room=room)))
     return found
+
+
+def _wholes(
+    made: TransferInstruction, src: Side, dst: Side, mode: int
+) -> Iterator[tuple[TransferInstruction, Side, Side]]:
+    """Each vector core's part of an instruction of unknown sizes, with tiles of all that it moves: half, valid or not.
+
+    Rows of accumulators are 16 elements apart, from block to block too: so the second half may begin inside of a block.
+    """
+    flat = src._replace(layout=_in_rows(src.layout))
+    for i, one in enumerate(parts_of(made)):
+        half = one.parameters[("mSize", "nSize")[mode]]
+        start = tuple(s + i * half if m == mode else s for m, s in enumerate(src.start))
+        valid = tuple(half if m == mode else n for m, n in enumerate(src.valid))
+        yield one, flat._replace(start=start, at=src.base + flat.layout(start), valid=valid), dst._replace(valid=valid)
+
+
+def _in_rows(layout: Layout) -> Layout:
+    """The layout of accumulators whose rows are one mode without blocks."""
+    (rows, columns), (steps, others) = modes_of(layout.shape), modes_of(layout.stride)
+    (inner, count), (step, outer) = rows, steps
+    assert outer == inner * step, "accumulators lie in blocks of rows, one behind the other"
+    return Layout((inner * count, columns), (step, others), layout.origin_shape)

@@ -148,7 +148,7 @@ def _boxes(ends: tuple[str, str], src: Side, dst: Side, arch: Architecture) -> I
     units: list[set[int]] = [{1} for _ in valid]
     if ends[1] != "GM":
         for mode, found in enumerate(units):
-            found |= {src.block(mode), dst.block(mode)} if ends[1] in _L0 else {dst.block(mode)}
+            found |= {src.block(mode), dst.block(mode)} if ends[1] in _L0 else {dst.block(mode), dst.element.group}
             if ends[1] in _L0:
                 found |= {ROWS, int(dst.element.C0), max(ROWS, int(dst.element.C0))}
         if all(dst.block(mode) == 1 for mode in range(len(valid))):

@@ -209,25 +209,29 @@ def path_of(
     windows: bool,
     tag: Tag | None,
 ) -> Path:
-    """The first path between two positions whose tags the two layouts have; LeafTypeError where there is none."""
+    """The first path between two positions whose tags the two layouts have, of sizes that are not known one whose tags
+    they have whatever these are; LeafTypeError where there is none."""
     table = [p for p in (WINDOWS if windows else PATHS) if arch.name in p.archs]
     joined = [p for p in table if (p.src, p.dst) == ends]
     what = f"a transfer from {ends[0]} to {ends[1]} on {arch}"
     if not joined:
         raise LeafTypeError(what, _neighbours(table, *ends), _detour(table, *ends))
-    paths = [p for p in joined if tag in (None, p.dst_tag)]
+    paths = joined if tag is None else [p for p in joined if p.dst_tag is tag]
     if not paths:
         known = sorted({str(p.dst_tag) for p in joined})
         fix = "leave out tag=, or write one of these"
-        raise LeafTypeError(f"{what} with tag={tag}", f"tag={' or '.join(known)}", fix)
-    refused = []
+        raise LeafTypeError(f"{what} with tag={tag!s:.40}", f"tag={' or '.join(known)}", fix)
+    refused, found = [], []
     for path in paths:
         wide = None if element.bits in path.bits else f"elements of {element.bits} bits take another way"
         why = wide, _why_not(path.src_tag, layouts[0], element), _why_not(path.dst_tag, layouts[1], element)
         if why == (None,) * 3:
-            return path
-        refused.append((path, why))
-    raise _no_path(ends, layouts, element, refused)
+            found.append(path)
+        else:
+            refused.append((path, why))
+    if not found:
+        raise _no_path(ends, layouts, element, refused)
+    return next((p for p in found if len(found) == 1 or _is_certain(p, layouts, element)), found[0])
 
 
 def _no_path(
@@ -296,6 +300,12 @@ def _why_not(tag: Tag, layout: Layout, element: Element) -> str | None:
         return form.why_not(layout, element)
     why = Is(tag)[element].why_not(layout)
     return why.what if why else None
+
+
+def _is_certain(path: Path, layouts: tuple[Any, Any], element: Element) -> bool:
+    """Whether two layouts have the tags of a path whatever their sizes are."""
+    sides = zip((path.src_tag, path.dst_tag), layouts)
+    return all(isinstance(tag, Form) or tag in IMAGES or Is(tag)[element](x) is True for tag, x in sides)
 
 
 def _tag_pairs(paths: list[Path], element: Element) -> str:

@@ -9,38 +9,49 @@ Source: AscendC `LoadDataWithSparse`, `MmadWithSparse`; CATLASS `CopyL1ToL0BSpar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 from ...core import element as types
 from ...core.errors import LeafTypeError, RangeError, Unproven
 from ...core.int_tuple import shown
+from ...core.leaf_arithmetic import ceil_div
+from ...core.questions import at_most, divides, equal
 from ...tensors.tensor import Tensor
 from .. import tags
 from ..architecture import Architecture, position_of
 from ..recognize import Is
 from .cube import fractals
 from .instruction import TransferInstruction
+from .moved import ROWS
+from .open_proof import require_lawful_for_all
 from .proof import require_lawful, require_place
 from .side import Side, side_of
+from .steps import Loop, Step, all_of
 
 #: The bytes of a fractal, and of its index: a byte for four elements.
 FRACTAL, STORED = 512, 4
 
 
-def to_l0b(
-    src: Side, dst: Side, index: Tensor, arch: Architecture
-) -> tuple[tuple[TransferInstruction, ...], tuple[int, int]]:
+def to_l0b(src: Side, dst: Side, index: Tensor, arch: Architecture) -> tuple[tuple[Step, ...], tuple[Any, Any]]:
     """The instructions that move stored elements with their index, and the bytes that are written and read
     behind the tiles.
 
     index   a tensor at L1 of (k / 8, n) bytes in nZ blocks of 8 by 16: MakeLayout[int32, nZ](k // 8, n)
 
     Raises LeafTypeError for other types, layouts and positions; RangeError for an index of another size, or with gaps;
-    Unproven for sizes that are not known.
+    Unproven for sizes that are not known, where the index does not lie as the elements do.
     """
     beside = _index(src, dst, index, arch)
-    made = tuple(_with_index(src, dst, beside))
+    steps = tuple(fractals(transposes=False)(src, dst))
+    if src.symbols or dst.symbols or beside.symbols:
+        _require_alike(src, beside)
+        found = tuple(_with_index_alike(steps, src, beside))
+        for step in all_of(found):
+            step.require_fields()
+        return found, require_lawful_for_all(found, ("L1", "L0B"), src, dst, arch)
+    made = tuple(_with_index(steps, dst, beside))
     for i in made:
         i.require_fields()
     behind = require_lawful(made, ("L1", "L0B"), src, dst, arch)
@@ -58,19 +69,40 @@ def _index(src: Side, dst: Side, index: Tensor, arch: Architecture) -> Side:
         fix = "make it with MakeLayout[int32, nZ](k // 8, n)"
         raise LeafTypeError(f"index={index!r:.60}", "a tensor at L1, bytes in nZ blocks of 8 by 16", fix)
     beside = side_of(index, types.uint8)
-    if src.symbols or dst.symbols or beside.symbols:
-        raise Unproven("a transfer with an index of sizes that are not known", "numbers", "make the layouts of numbers")
     require_place("L1", beside, arch)
-    wanted = -(-dst.valid[0] // STORED), dst.valid[1]
-    if any(have < n for have, n in zip(beside.valid, wanted)):
+    wanted = ceil_div(dst.valid[0], STORED), dst.valid[1]
+    if any(at_most(n, have) is not True for have, n in zip(beside.valid, wanted)):
         what = f"an index of {shown(beside.valid)} bytes"
         raise RangeError(what, f"{shown(wanted)}: one for four rows", "make the index larger")
     return beside
 
 
-def _with_index(src: Side, dst: Side, beside: Side) -> Iterator[TransferInstruction]:
+def _require_alike(src: Side, beside: Side) -> None:
+    """Unproven for an index that does not lie as the elements do, a byte for four of them, in whole blocks: there the
+    place of a fractal's part follows from the fractal's."""
+    alike = all(equal(STORED * beside.outer(mode), src.outer(mode)) is True for mode in (0, 1))
+    whole = all(divides(unit, start) is True for unit, start in zip((FRACTAL // STORED // ROWS, ROWS), beside.start))
+    if not (alike and whole and equal(src.outer(1), FRACTAL)):
+        what = f"an index {shown(beside.layout)} beside {shown(src.layout)}, of sizes that are not known"
+        raise Unproven(what, "an index that lies as the elements do", "take both from layouts of the same sizes")
+
+
+def _with_index_alike(steps: Iterable[Step], src: Side, beside: Side) -> Iterator[Step]:
+    """Steps of fractals, each with the place of its index, which lies as they do."""
+    for step in steps:
+        if isinstance(step, TransferInstruction):
+            at = beside.at + (step.src - src.at) // STORED
+            yield replace(step, name="LoadDataWithSparse", parameters={**step.parameters, "index": at})
+        elif isinstance(step, Loop):
+            yield step._replace(body=tuple(_with_index_alike(step.body, src, beside)))
+        else:
+            body, otherwise = (tuple(_with_index_alike(x, src, beside)) for x in step[1:])
+            yield step._replace(body=body, otherwise=otherwise)
+
+
+def _with_index(steps: Iterable[Step], dst: Side, beside: Side) -> Iterator[TransferInstruction]:
     """Runs of fractals, each with the place of its index."""
-    for step in fractals(transposes=False)(src, dst):
+    for step in steps:
         assert isinstance(step, TransferInstruction)
         row = (step.dst - dst.at) // dst.outer(0) if dst.blocks(0) > 1 else 0
         at = beside.at + row * beside.outer(0)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError, Reason
+from ...core.ints import leaf
 from ...core.layout import Layout
 from ...core.values import rounded
 from ..architecture import AtlasA2, as_architecture
@@ -223,9 +224,13 @@ class VectorInstruction:
         if addresses and len(addresses) != len(self.elements):
             what = f"{len(addresses)} addresses of {self.name}"
             raise LeafTypeError(what, f"{len(self.elements)}", "give one of each operand")
-        given = addresses or (0,) * len(self.elements)
+        arch = as_architecture(arch)
+        given = tuple(int(leaf(x)) for x in addresses) or (0,) * len(self.elements)
+        if odd := [x for x in given if not 0 <= x < arch.sizes["UB"]]:
+            expected = f"0 to {arch.sizes['UB'] - 1}: bytes of the unified buffer"
+            raise RangeError(f"{self.name} at address {odd[0]}", expected, "give addresses in the unified buffer")
         blocks = [self._blocks(k, address) for k, address in enumerate(given)]
-        return counted(blocks[0], blocks[1:], as_architecture(arch))
+        return counted(blocks[0], blocks[1:], arch)
 
     def _blocks(self, k: int, address: int) -> Any:
         """The number of each block of 32 bytes that an operand touches, a row for each repeat."""

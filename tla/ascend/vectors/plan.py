@@ -72,7 +72,7 @@ def vector(
         if scalar is not None:
             raise LeafTypeError(f"{name} with a scalar", "tensors alone", "leave out scalar=")
         return planned(name, (dst, *srcs), mode, element, arch.sizes["UB"])
-    if mode:
+    if mode is not None and not (isinstance(mode, str) and not mode):
         raise LeafTypeError(f"{name} with mode={mode!r:.40}", "mode= of Compare only", "leave out mode=")
     _require_operation(name, len(srcs), scalar)
     elements = _elements(name, (dst, *srcs), element)
@@ -111,10 +111,10 @@ def _require_scalar(name: str, scalar: Any, element: Element) -> None:
 def _elements(name: str, tensors: tuple[Tensor, ...], given: Any) -> tuple[Element, ...]:
     """The element type of each operand: given, or that of its buffer."""
     require_in_ub(name, tensors)
-    if given is None and any(t.data is None for t in tensors):
+    told = given if isinstance(given, tuple) and len(given) == len(tensors) else (given,) * len(tensors)
+    if any(e is None and t.data is None for t, e in zip(tensors, told)):
         fix = f"write vector({name!r}, ..., element=half)"
         raise LeafTypeError(f"{name} of tensors without buffers", "an element type", fix)
-    told = given if isinstance(given, tuple) else (given,) * len(tensors)
     found = tuple(element_of(t.data) if e is None else as_element(e) for t, e in zip(tensors, told))
     names = tuple(e.name for e in found)
     pairs = [(names[1], names[0])] if name == "Cast" and len(names) == 2 else []
