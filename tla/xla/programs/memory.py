@@ -24,7 +24,7 @@ from ..shapes.array_shape import ArrayShape
 from ..shapes.sizes import waste, waste_by_dimension
 from .consistency import contradictions
 from .flow import flow
-from .module import Module, SourceLine, read_module
+from .module import Module, SourceLine, read_module, require_computations
 from .program import Located, Source
 from .ranges import Span, moved_values, whole_buffers
 from .targets import TARGETS, checked_target, target_beside, target_in
@@ -169,11 +169,7 @@ def memory(source: Source, scheduled: bool | None = None, target: str | None = N
     target = checked_target(target) or target_beside(source)
     errors: list[ParseError] = []
     module = read_module(source, errors.append)
-    if not module.computations:
-        what = f"no computation in {module.name or 'the text'}"
-        if errors:
-            raise errors[0]
-        raise LoweringError(what, "the text of an HLO module", "dump the whole module: the file may be cut")
+    require_computations(module, errors)
     if not (module.is_scheduled if scheduled is None else scheduled):
         name = module.name or "without a header"
         what = f"module {name} is not scheduled: its text does not say in which order it runs"
