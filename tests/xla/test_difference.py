@@ -202,6 +202,35 @@ def test_what_is_missing_of_either_file_is_said_with_its_name_and_decides_nothin
     assert f"no verdict on the peak: {cut}: line" in capsys.readouterr().err
 
 
+LOST = {
+    "a line in the middle": (" negate(%a)", " negate(%a"),
+    "an operand": ("copy(%n)", "copy(%gone)"),
+    "a size": ("%n = f32[16,128]{1,0:T(8,128)}", "%n = f32[?,128]{1,0:T(8,128)}"),
+    "a computation": ("negate(%a)", "fusion(%a), kind=kLoop, calls=%gone"),
+    "two lines that contradict each other": ("copy(%n)", "copy(f32[8,128]{1,0:T(8,128)} %n)"),
+}
+
+
+@pytest.mark.parametrize("lost", [*LOST])
+def test_no_verdict_rests_on_a_program_that_is_not_read_whole(lost, files, tmp_path, capsys):
+    """It passed, with a warning, where a line in the middle could not be read."""
+    part = tmp_path / "part.txt"
+    part.write_text(changed := TEXT.replace(*LOST[lost]))
+    assert changed != TEXT
+    for two in ([str(part), "--against", files[0]], [files[0], "--against", str(part)]):
+        assert main(["hlo", *two, "--fail-if-peak-grows", "900%"]) == 1
+        assert f"no verdict on the peak: {part}: line" in capsys.readouterr().err
+        assert main(["hlo", *two]) == 0
+
+
+def test_a_name_that_is_not_known_is_a_warning_and_leaves_the_verdict(files, tmp_path, capsys):
+    """XLA adds attributes with each release."""
+    new = tmp_path / "new.txt"
+    new.write_text(TEXT.replace("negate(%a)", "negate(%a), brand_new=1"))
+    assert main(["hlo", str(new), "--against", files[0], "--fail-if-peak-grows", "0%"]) == 0
+    assert "attribute brand_new is not known" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("older", [False, True])
 def test_of_two_files_the_one_that_is_refused_is_named(older, files, tmp_path, capsys):
     one, empty = files[0], tmp_path / "empty.txt"

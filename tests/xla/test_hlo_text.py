@@ -1,9 +1,11 @@
 """HLO texts as people and tools write them: over several lines, packed, and what is no HLO text at all."""
 
+import bz2
 import copy
 import dataclasses
 import gzip
 import io
+import lzma
 import pickle
 import re
 
@@ -171,6 +173,29 @@ def test_other_languages_are_refused_by_their_names(text, name):
             list(xla.read_hlo(source, lambda error: None))
     with pytest.raises(ParseError, match="MLIR bytecode"):
         list(xla.read_hlo(io.BytesIO(b"ML\xefR\x03\x00StableHLO_v1.0.0"), lambda error: None))
+
+
+BINARY = {
+    "packed by bzip2": bz2.compress,
+    "packed by xz": lzma.compress,
+    "packed by zip": lambda raw: b"PK\3\4" + raw,
+    "packed by zstd": lambda raw: b"\x28\xb5\x2f\xfd" + raw,
+    "a text of UTF-16": lambda raw: raw.decode().encode("utf-16"),
+}
+
+
+@pytest.mark.parametrize("name", [*BINARY])
+def test_what_is_packed_or_encoded_otherwise_is_refused_by_its_name(name):
+    """Each was lines that are no text."""
+    with pytest.raises(ParseError, match=f"the file is {name}, at position 0"):
+        xla.memory(io.BytesIO(BINARY[name](b"HloModule m\n")))
+
+
+def test_the_mark_of_a_text_of_utf_8_is_no_part_of_its_header():
+    """The header could not be read, so the module was not scheduled."""
+    text = "\ufeffHloModule m, is_scheduled=true\nENTRY %main {\n  ROOT %a = f32[8]{0} parameter(0)\n}\n"
+    for source in (io.StringIO(text), io.BytesIO(text.encode())):
+        assert xla.read_module(source).is_scheduled
 
 
 def test_a_name_that_only_looks_foreign_is_read():

@@ -116,7 +116,7 @@ def test_what_is_recommended_helps_and_makes_nothing_worse(answers, name):
         pairs.append((now["sent"], before["sent"]))
         pairs.append((now["moved"] + now["prefetched"], before["moved"] + before["prefetched"]))
         assert all(a <= b for a, b in pairs), trial
-        assert any(a < b for a, b in pairs), trial
+        assert any(a < b for a, b in (pairs[0], pairs[2], pairs[3])), trial
     assert some or name == "donating"
 
 
@@ -168,6 +168,18 @@ def measure(hbm, reported, moved):
     return xla.Measure({0: hbm}, reported, moved, 0)
 
 
+def test_fewer_prefetches_alone_are_no_gain():
+    """Numbers of libtpu 0.0.52, v5e: a product over a mesh of 2 by 2, whose argument was recommended with Layout.AUTO. The
+    layout that it chose is the one that there was; temporaries, all of them in VMEM, were fewer."""
+    before, after = measure(4302848, 8663040, 0), measure(4302848, 6451200, 0)
+    assert after.no_worse(before)
+    assert not after.gains_on(before)
+    assert measure(4200000, 8663040, 0).gains_on(before)
+    assert measure(1000, 2000, 299).gains_on(measure(1000, 2000, 300))
+    assert xla.Measure({0: 1000}, 2000, 300, 0, 7).gains_on(xla.Measure({0: 1000}, 2000, 300, 0, 8))
+    assert not measure(9995, 2000, 300).gains_on(measure(10000, 2000, 300))  # less than a thousandth
+
+
 def test_verdicts_in_words():
     before = measure(1000, 2000, 300)
     trials = (
@@ -191,26 +203,28 @@ def test_verdicts_in_words():
 def test_what_cannot_be_tried(tmp_path, capsys):
     with pytest.raises(LeafTypeError, match="try_advice of a int"):
         xla.try_advice(3)
-    with pytest.raises(RangeError, match="the topology 'v99'"):
-        xla.try_advice(len, topology="v99")
+    for topology in ("v99", "v5e:0x1", "v5e:", "v5e:2x", "v5e:2x2 "):  # of 0 chips libtpu ended the process
+        with pytest.raises(RangeError, match=f"the topology '{topology}'"):
+            xla.try_advice(len, topology=topology)
     script = tmp_path / "s.py"
     script.write_text("def step(x):\n    return x\nwrong = 3\n")
     for command, says in (
         ([str(script)], "script.py:step"), ([f"{script}:other"], "has no other"), ([f"{script}:step"], "write arguments ="),
         ([f"{script}:step", "--arguments", "wrong"], "a tuple of arguments"), ([f"{tmp_path}/none.py:step"], "a file of Python"),
-        ([f"{script}:step", "--most", "0"], "1 or more"),
+        ([f"{script}:step", "--most", "0"], "1 or more"), ([f"{script}:"], "script.py:step"),
     ):  # fmt: skip
         assert main(["advise", *command]) == 1
         assert says in capsys.readouterr().err
     for text, says in (  # what the script raises is one line, with its place; before, a traceback of ours
         ("x = (", "SyntaxError"), ("import there_is_none", "ModuleNotFoundError: No module named 'there_is_none'"),
-        ("\nx = 1 / 0\n", "ZeroDivisionError: division by zero"), ("raise SystemExit(0)", "SystemExit: 0"),
+        ("x = 1\0", "SyntaxError"), ("\nx = 1 / 0\n", "ZeroDivisionError: division by zero"), ("raise SystemExit(0)", "SystemExit: 0"),
     ):  # fmt: skip
         script.write_text(text)
         assert main(["advise", f"{script}:step"]) == 1
         said = capsys.readouterr().err
         assert said.startswith(f"tla: {script}, ")
         assert says in said
+        assert "line None" not in said
         assert f"python {script}" in said
     assert "line 1: SystemExit" in said
     script.write_text("def arguments():\n    return 1 / 0\ndef step(x):\n    return x\n")

@@ -8,7 +8,8 @@ import re
 import numpy as np
 import pytest
 
-from tla import RankError, xla
+from tla import RankError, TlaError, xla
+from tla.apps.cli import main
 
 import oracle
 from truth import DATA
@@ -429,3 +430,26 @@ def test_moves_in_calls_branches_and_loops_are_found_once_and_those_that_move_mo
         io.StringIO(text.replace("ENTRY ", ""))
     )  # without an entry: what nothing calls, and what that runs
     assert {m.line.instruction.name for m in whole} == {*"cdeghb"}
+
+
+@pytest.mark.parametrize("raw", [b"", b"\x7fELF\xff\n", b"no HLO\n", b'{"a": 1}'])
+def test_a_text_without_a_computation_has_no_moves_and_is_refused(raw, tmp_path, capsys):
+    """The answer was that nothing moves."""
+    for ask in (lambda: xla.relayouts(io.BytesIO(raw), on_error=[].append), lambda: xla.collectives(io.BytesIO(raw))):
+        with pytest.raises(TlaError):
+            ask()
+    path = tmp_path / "odd.txt"
+    path.write_bytes(raw)
+    for by in ([], ["--by", "relayout"], ["--by", "peak"], ["--advise"], ["--by", "shape"]):
+        assert main(["hlo", str(path), *by]) == 1
+        said = capsys.readouterr()
+        assert not said.out
+        assert "HLO" in said.err or "no text" in said.err
+
+
+def test_a_target_that_is_not_known_is_refused_by_the_summary_too(tmp_path, capsys):
+    """It was another report, of shapes, and no word of the target."""
+    path = tmp_path / "m.txt"
+    path.write_text("HloModule m, is_scheduled=true\nENTRY %main {\n  ROOT %a = f32[8]{0} parameter(0)\n}\n")
+    assert main(["hlo", str(path), "--target", "v99"]) == 1
+    assert "the target 'v99'" in capsys.readouterr().err

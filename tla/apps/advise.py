@@ -34,7 +34,7 @@ def advise_options(sub: argparse.ArgumentParser) -> None:
 def advise(arguments: argparse.Namespace) -> Answer:
     """Try changes of a function of JAX, each compiled by libtpu, without a TPU: what measures better is recommended."""
     path, _, name = arguments.function.rpartition(":")
-    if not path or not os.path.isfile(path):
+    if not path or not name or not os.path.isfile(path):
         what = f"{path} is no file" if path and name else arguments.function
         raise LeafTypeError(what, "a file of Python and a function in it", "write tla advise script.py:step")
     if arguments.most < 1:
@@ -64,7 +64,7 @@ def _run(f: Callable[[], Any], where: str, path: str) -> Any:
         return f()
     except (Exception, SystemExit) as error:
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
-        line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else "?"
+        line = (error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else None) or "?"
         what = f"{where}, line {line}: {type(error).__name__}: {error}"
         raise RangeError(what, "a script that runs to its end", f"try it by itself: python {path}") from error
 

@@ -33,15 +33,17 @@ def against(
         value[part] = rows[: arguments.top]
     if (limit := _part(arguments.fail_if_peak_grows)) is not None:
         grown = found.grown(limit, LIMITING if space is None else (space,))
-        arguments.verdict = _verdict(value["warnings"], grown, arguments.fail_if_peak_grows)
+        missing = {arguments.against: before.missing, arguments.file: after.missing}
+        arguments.verdict = _verdict(missing, grown, arguments.fail_if_peak_grows)
     return value, lambda value: _text(value, least)
 
 
-def _verdict(warnings: Mapping[str, Sequence[str]], grown: Sequence[xla.PeakChange], most: str) -> str:
-    """The reason for which the check fails: of a file that is cut no peak is known. Empty where it passes."""
-    cut = [f"{path}: {warning}" for path, said in warnings.items() for warning in said if CUT in warning]
-    if cut:
-        return f"no verdict on the peak: {cut[0]}"
+def _verdict(missing: Mapping[str, Sequence[str]], grown: Sequence[xla.PeakChange], most: str) -> str:
+    """The reason for which the check fails: of a program that is not read whole no peak is known, and a missing end is
+    told before missing lines. Empty where it passes."""
+    told = [f"{path}: {warning}" for path, said in missing.items() for warning in said]
+    if told:
+        return f"no verdict on the peak: {next((text for text in told if CUT in text), told[0])}"
     rows = [f"{p.name} from {p.before:,} to {p.after:,} bytes ({_growth(p.before, p.after)})" for p in grown]
     return f"the peak grows by more than {most}: {'; '.join(rows)}" if rows else ""
 

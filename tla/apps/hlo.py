@@ -21,6 +21,7 @@ from .terminal import Answer, option
 _module, _program = OnDemand("tla.xla.programs.module"), OnDemand("tla.xla.programs.program")
 _vocabulary, _profile = OnDemand("tla.xla.programs.vocabulary"), OnDemand("tla.xla.programs.profile")
 _compiles, _dumps = OnDemand("tla.apps.compiles"), OnDemand("tla.xla.programs.dumps")
+_targets = OnDemand("tla.xla.programs.targets")
 _files, _report = OnDemand("tla.viz.files"), OnDemand("tla.apps.hlo_report")
 Opened: TypeAlias = Callable[[], AbstractContextManager[IO[bytes]]]
 _WAYS = ("shape", "operation", "computation", "space", "copy", "peak", "relayout")
@@ -75,6 +76,7 @@ def hlo(arguments: argparse.Namespace) -> Answer:
             return _peak(_memory(file, arguments), arguments, least, space)
         if arguments.by == "relayout":
             module = xla.read_module(file, errors.append)
+            _module.require_computations(module, errors)
             moves = xla.relayouts(module, arguments.interiors, errors.append)
             _say_unread(errors)
             _say([*xla.unknown_names(module), *xla.contradictions(module)])
@@ -98,6 +100,7 @@ def _check(arguments: argparse.Namespace) -> None:
     """Refuse options that do not go together, before a file is read."""
     if arguments.top is not None and arguments.top < 1:
         raise RangeError(f"--top {arguments.top}", "1 or more", "leave it out for all")
+    _targets.checked_target(arguments.target)
     if arguments.output is not None and (arguments.advise or arguments.by not in (None, "peak")):
         expected = "it alone, or with --by peak, whose curve it writes"
         raise LeafTypeError(f"-o {arguments.output}", expected, "leave the others out")

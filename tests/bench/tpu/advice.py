@@ -5,7 +5,7 @@ help, does nothing grow.
     python tests/bench/tpu/advice.py [NAME...] # FAMILY:SEED:TOPOLOGY of harness.py; by default 20 of many kinds,
     24 changes each
 
-Recommended is what makes a peak or the moves smaller, and none larger, by the account of `tla`. XLA's
+Recommended is what makes HBM at its peak, the moves or what is sent smaller, and nothing larger, by the account of `tla`. XLA's
 `peak_memory_in_bytes` of the same compiles is the judge here: larger than before is FALSE. A prediction is of
 HBM at its peak.
 """
@@ -71,8 +71,8 @@ def main(names):
         found = xla.try_advice(function, *arguments, topology=topology, most=MOST)
         tried += len(found.tried)
         print(
-            f"{name}: {len(found.tried)} tried, {len(found.recommended)} recommended; XLA's peak "
-            f"{peak_of(found.before):,}",
+            f"{name}: {len(found.tried)} tried, {len(found.recommended)} recommended; HBM "
+            f"{found.before.peaks.get(0, 0):,}, XLA's peak {peak_of(found.before):,}",
             flush=True,
         )
         for t in found.tried:

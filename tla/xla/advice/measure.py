@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from ..programs.targets import TARGETS
 
+#: The least part of a number that counts as a gain.
+_LEAST = 0.001
+
 
 @dataclass(frozen=True, slots=True)
 class Measure:
@@ -24,6 +27,12 @@ class Measure:
     moved: int
     prefetched: int
     sent: int = 0
+
+    def gains_on(self, other: Measure) -> bool:
+        """Whether HBM at its peak, the moves, or what is sent are smaller than in another compile, by a thousandth at
+        least. XLA's peak is no gain by itself: where its temporaries are in VMEM, the compiler has prefetched less."""
+        pairs = [(m.peaks.get(0, 0), m.moved, m.sent) for m in (self, other)]
+        return any(now < (1 - _LEAST) * was for now, was in zip(*pairs))
 
     def no_worse(self, other: Measure) -> bool:
         """Whether neither a peak nor the moves, nor what is sent, are larger than in another compile."""
@@ -48,7 +57,8 @@ class Trial:
                 choose, or the program itself moves or converts the argument, and what it makes of it changes too
     measured    the account of the compile; None where it was refused
     refused     why; empty where it compiles
-    helps       whether a peak or the moves are smaller, by a thousandth at least, and none is larger
+    helps       whether HBM at its peak, the moves or what is sent are smaller, by a thousandth at least, and neither one of
+                them nor XLA's peak is larger
     better      whether one of them is smaller at all; where another is larger it is a trade
     assumes     what the prediction takes for granted; empty where nothing is predicted
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,8 +17,7 @@ from .placement import placement_changes
 
 __all__ = ["Measure", "Trial", "Trials", "try_advice"]
 
-#: The least part of a number that counts as a gain.
-_LEAST = 0.001
+_TOPOLOGY = re.compile(r"\w+(?::[1-9][0-9]{0,3}(?:x[1-9][0-9]{0,3})*)?")
 
 
 def try_advice(
@@ -48,7 +48,7 @@ def try_advice(
         what = f"try_advice of a {type(function).__name__}"
         raise LeafTypeError(what, "a function of JAX", "write try_advice(step, *arguments)")
     target = topology.split(":")[0]
-    if target not in TARGETS:
+    if target not in TARGETS or not _TOPOLOGY.fullmatch(topology):  # libtpu divides by what it is told
         what = f"the topology {topology!r:.40}"
         raise RangeError(what, f"one of {', '.join(TARGETS)}, as in v5e:2x2", "write topology='v5e:2x2'")
     bench = Bench.of(function, args, kwargs, devices_of(topology), target)
@@ -115,7 +115,6 @@ def _tried(bench: Bench, change: Change, base: Measure, assumes: str) -> tuple[C
     except Exception as error:  # what a compiler refuses is an answer here
         text = str(error).splitlines()[0][:160] if str(error) else type(error).__name__
         return change, Trial(change.kind, change.what, change.code, predicted, None, text, assumes=assumes)
-    pairs = [(m.peaks.get(0, 0), m.reported, m.moved, m.sent) for m in (found, base)]
-    better = any(now < (1 - _LEAST) * was for now, was in zip(*pairs))
+    better = found.gains_on(base)
     helps = better and found.no_worse(base)
     return change, Trial(change.kind, change.what, change.code, predicted, found, "", helps, better, assumes)

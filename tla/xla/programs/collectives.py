@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ..shapes.sizes import size_if_known
 from ..shapes.values import arrays
 from .instruction import Instruction
-from .module import Body, Module, read_module, require_apart
+from .module import Body, Module, read_module, require_apart, require_computations
 from .program import Located, Source
 from .relayouts import Loop, reached, times
 
@@ -58,9 +58,11 @@ def collectives(source: Source | Module) -> list[Collective]:
     >>> [(c.opcode, c.bytes, c.groups) for c in collectives(io.StringIO(text))]
     [('all-gather', 8192, '[1,4]<=[4]')]
 
+    Raises LoweringError as relayouts does.
     Source: HLO semantics.
     """
     module = source if isinstance(source, Module) else read_module(source)
+    require_computations(module)
     require_apart(module)
     found = [c for name, loops, _inside in reached(module, False) for c in _of_computation(module, name, loops)]
     return sorted(found, key=lambda c: (-c.bytes, c.line.line))

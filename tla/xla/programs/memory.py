@@ -24,12 +24,12 @@ from ..shapes.array_shape import ArrayShape
 from ..shapes.sizes import waste, waste_by_dimension
 from .consistency import contradictions
 from .flow import flow
-from .module import Module, SourceLine, read_module
+from .module import Module, SourceLine, read_module, require_computations
 from .program import Located, Source
 from .ranges import Span, moved_values, whole_buffers
 from .targets import TARGETS, checked_target, target_beside, target_in
 from .values import Flow, Value
-from .vocabulary import MOVED, REPORTED, space_name, unknown_names
+from .vocabulary import MOVED, NOT_THERE, REPORTED, space_name, unknown_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +124,8 @@ class Memory:
     buffers    everything that takes memory, in the order in which it is written
     warnings   what could not be followed, with line numbers
     target     the generation that it was compiled for; None where nothing says it
+    missing    those warnings for which a part of the program may be missing from this account: all but names that are
+               not known, which have their rule
     """
 
     module: Module
@@ -134,6 +136,7 @@ class Memory:
     buffers: tuple[Buffer, ...]
     warnings: tuple[str, ...]
     target: str | None = None
+    missing: tuple[str, ...] = ()
 
 
 @uncollected()
@@ -166,11 +169,7 @@ def memory(source: Source, scheduled: bool | None = None, target: str | None = N
     target = checked_target(target) or target_beside(source)
     errors: list[ParseError] = []
     module = read_module(source, errors.append)
-    if not module.computations:
-        what = f"no computation in {module.name or 'the text'}"
-        if errors:
-            raise errors[0]
-        raise LoweringError(what, "the text of an HLO module", "dump the whole module: the file may be cut")
+    require_computations(module, errors)
     if not (module.is_scheduled if scheduled is None else scheduled):
         name = module.name or "without a header"
         what = f"module {name} is not scheduled: its text does not say in which order it runs"
@@ -179,8 +178,10 @@ def memory(source: Source, scheduled: bool | None = None, target: str | None = N
     found = flow(module, target)
     headless = () if module.header else ("the text has no header: which arguments are donated is not known",)
     unread = [error.reason.what.splitlines()[0] for error in errors]
-    unknown = unknown_names(module)
-    return _memory(found, (*unread, *headless, *unknown, *found.warnings, *contradictions(module)), target)
+    unknown, contrary = unknown_names(module), contradictions(module)
+    absent = [text for text in unknown if NOT_THERE in text]
+    missing = (*unread, *headless, *absent, *found.warnings, *contrary)
+    return _memory(found, (*unread, *headless, *unknown, *found.warnings, *contrary), missing, target)
 
 
 def held_buffers(found: Flow) -> tuple[Buffer, ...]:
@@ -195,7 +196,7 @@ def _in_order(found: Flow, whole: Mapping[int, str]) -> tuple[Buffer, ...]:
 _TIMES = operator.attrgetter("first", "last")
 
 
-def _memory(found: Flow, warnings: tuple[str, ...], target: str | None) -> Memory:
+def _memory(found: Flow, warnings: tuple[str, ...], missing: tuple[str, ...], target: str | None) -> Memory:
     whole, count = whole_buffers(found), len(found.steps)
     held = _in_order(found, whole)
     by_space: dict[int, list[Buffer]] = {space: [] for space in sorted({b.space for b in held})}
@@ -208,7 +209,7 @@ def _memory(found: Flow, warnings: tuple[str, ...], target: str | None) -> Memor
     ends = [b.bytes for b in held if b.kind in ("argument", "result", "constant")]
     rest = [_temporaries(found, there, space, whole) for space, there in by_space.items()]
     reported = sum(ends) + max((max(_curve(spans, count)) for spans in rest), default=0)
-    return Memory(found.module, peaks, curves, reported, tuple(found.steps), held, warnings, target)
+    return Memory(found.module, peaks, curves, reported, tuple(found.steps), held, warnings, target, missing)
 
 
 def _held(found: Flow, whole: Mapping[int, str]) -> Iterator[Buffer]:

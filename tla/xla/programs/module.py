@@ -239,6 +239,15 @@ class _Tables(Mapping[str, Mapping[int, "str | dict[str, int]"]]):
         return repr(self.read)
 
 
+def require_computations(module: Module, errors: Sequence[ParseError] = ()) -> None:
+    """Refuse a text in which there is no computation: with the first error of its lines, where there is one."""
+    if not module.computations:
+        what = f"no computation in {module.name or 'the text'}"
+        if errors:
+            raise errors[0]
+        raise LoweringError(what, "the text of an HLO module", "dump the whole module: the file may be cut")
+
+
 def require_apart(module: Module) -> None:
     """Refuse a module printed with computations inside of the instructions that call them: they have no names."""
     inside = next((name for name in module.computations if "/" in name), None)

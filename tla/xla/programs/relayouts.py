@@ -19,7 +19,7 @@ from ..shapes.sizes import size_if_known
 from ..shapes.values import Shape, arrays
 from .aliasing import behind, element_of
 from .instruction import Instruction
-from .module import Body, Module, entry_name, read_module, require_apart
+from .module import Body, Module, entry_name, read_module, require_apart, require_computations
 from .program import Located, Source
 from .text_file import OnError, report
 
@@ -109,10 +109,11 @@ def relayouts(source: Source | Module, interiors: bool = False, on_error: OnErro
     transpose () True 0 0 2048
 
     Raises LoweringError for a module that is printed with computations inside of instructions, or is cut: it has a
-    header and no ENTRY.
+    header and no ENTRY, or no computation at all.
     Source: HLO semantics.
     """
     module = source if isinstance(source, Module) else read_module(source, on_error)
+    require_computations(module)
     require_apart(module)
     walked = reached(module, interiors)
     found = [move for place in walked for move in _moves(module, *place, on_error, not interiors)]

@@ -43,7 +43,19 @@ _FOREIGN = (
 _MLIR = re.compile(
     r'\s*(module\b(?!.*=)|module\b.*\{\s*$|"?builtin\.module|#\w[\w.]*\s*=|!\w+\s*=|func\.func\b|"?(func|stablehlo|mhlo|vhlo|tpu)\.)'
 )
-_BYTECODE = b"ML\xefR"
+# By the bytes that a file begins with: what it is, and what to do.
+_UNPACK, _AS_UTF_8 = "unpack it, or pack it by gzip", "write it as UTF-8: in PowerShell, Out-File -Encoding utf8"
+_BINARY = {
+    b"ML\xefR": ("MLIR bytecode, as StableHLO is stored", _COMPILE),
+    b"\xfd7zXZ\0": ("packed by xz", _UNPACK),
+    b"BZh": ("packed by bzip2", _UNPACK),
+    b"PK\3\4": ("packed by zip", _UNPACK),
+    b"\x28\xb5\x2f\xfd": ("packed by zstd", _UNPACK),
+    b"\xff\xfe": ("a text of UTF-16", _AS_UTF_8),
+    b"\xfe\xff": ("a text of UTF-16", _AS_UTF_8),
+}
+#: The mark of UTF-8, which some editors of Windows write before a text.
+_MARK = "\ufeff"
 
 
 def is_text(source: object) -> bool:
@@ -108,15 +120,26 @@ def _head(file: IO[Any]) -> bytes:
 
 def _first(lines: Iterator[str | bytes]) -> Iterator[str | bytes]:
     """The lines up to the first one that says something; if it is another language's, that is refused by its name."""
-    for raw in lines:
+    for raw in _unmarked(lines):
         text = raw.decode(errors="replace") if isinstance(raw, bytes) else raw
-        if isinstance(raw, bytes) and raw.startswith(_BYTECODE):
-            raise ParseError("", 0, "the file is MLIR bytecode, as StableHLO is stored", "HLO text", _COMPILE)
         if _MLIR.match(text):
             raise _foreign(text + "".join(map(str, itertools.islice(lines, MAX_LOOKED_AT))))
         yield raw
         if not _SILENT.match(text):
             return
+
+
+def _unmarked(lines: Iterator[str | bytes]) -> Iterator[str | bytes]:
+    """The lines without a mark before the first; a file that is no text is refused by its name."""
+    for first in lines:
+        if isinstance(first, bytes):
+            for head, (name, fix) in _BINARY.items():
+                if first.startswith(head):
+                    raise ParseError("", 0, f"the file is {name}", "HLO text", fix)
+            yield first.removeprefix(_MARK.encode())
+        else:
+            yield first.removeprefix(_MARK)
+        yield from lines
 
 
 _SILENT = re.compile(r"\s*(//|$)")

@@ -77,6 +77,8 @@ METADATA = frozenset(
     size_of_generated_code_in_bytes size_of_memory_working_set_in_bytes source_column source_end_column
     source_end_line source_file source_line stack_frame_id""".split()  # noqa: SIM905
 )
+#: What a warning says of a computation that is missing.
+NOT_THERE = "is called, and not there"
 #: The attributes without which an instruction says nothing, of those that are read here.
 NEEDED = {"while": ("condition", "body"), "fusion": ("calls",), "get-tuple-element": ("index",)}
 NEEDED["transpose"] = ("dimensions",)
@@ -144,7 +146,7 @@ def unknown_names(lines: Iterable[Located] | Module) -> tuple[str, ...]:
             for what in (*wrong, *space[1]):
                 found[what][line] = None
     for name in (name for name in called if name not in there):
-        found[f"computation {name} is called, and not there: what it does is not known"] = called[name]
+        found[f"computation {name} {NOT_THERE}: what it does is not known"] = called[name]
     return tuple(f"{_numbers([*at])}: {what}" for what, at in found.items())
 
 
