@@ -154,7 +154,7 @@ def test_a_size_that_is_known_to_be_no_multiple_of_the_tile(extent, tile, tmp_pa
 
     call = c_function(tmp_path, copied.source("c", vector, vector, parameters="k a b"))
     for n in range(20):
-        a, b = np.arange(64, dtype=np.float32), np.full(64, np.nan, np.float32)
+        a, b = np.arange(96, dtype=np.float32), np.full(96, np.nan, np.float32)
         call(ctypes.c_int(n), pointer(a), pointer(b))
         assert (b[: extent(n)] == a[: extent(n)]).all()
         assert np.isnan(b[extent(n) :]).all()

@@ -326,17 +326,18 @@ def _partition(where: str, t: Tensor, tiler: IntTree, coord: Any, inner: bool) -
 def _cut(mode: Layout, tile: IntLike) -> Layout:
     """A mode in tiles, (tile, rest). Of an unknown extent the last tile may overhang: what is valid is known apart."""
     if _may_overhang(mode, tile):
-        n = mode.shape
-        return Layout(Shape(tile, ceil_div(n, tile)), Stride(mode.stride, mul(mode.stride, tile)))
+        (n,), (d,) = leaves(mode.shape), leaves(mode.stride)
+        return Layout(Shape(tile, ceil_div(n, tile)), Stride(d, mul(d, tile)))
     return zipped_divide(mode, tile)
 
 
 def _may_overhang(mode: Layout, tile: IntLike) -> bool:
     """Whether tiles of an extent are not seen to make up a mode of an unknown extent that goes on in even steps."""
-    if not is_int(tile) or isinstance(mode.shape, tuple):
+    extents = [*leaves(mode.shape)]
+    if not is_int(tile) or len(extents) != 1:
         return False
-    divided = divides(tile, mode.shape)
-    return divided is None or (divided is False and known(mode.shape) is None)
+    divided = divides(tile, extents[0])
+    return divided is None or (divided is False and known(extents[0]) is None)
 
 
 def _zipped(layout: Any, tiler: tuple[Any, ...]) -> Any:
