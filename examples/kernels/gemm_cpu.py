@@ -7,6 +7,7 @@ shared memory, which is the cache: there B lies in panels as wide as that part, 
     python examples/kernels/gemm_cpu.py --target c --variant avx2_nn     # its text, for gcc -O3 -march=native -fopenmp
 
 The letters of a variant are of A (M,K) and of B^T (K,N): n where rows are contiguous, as numpy has them, t where columns are.
+A product computes whole tiles: avx2_nn_small has tiles of 24 by 64 by 32, for sides below two hundred.
 Source: Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication"; Van Zee and van de Geijn, "BLIS", for the panels.
 """
 
@@ -20,32 +21,37 @@ from tla import Int, dim, make_layout, parse
 from tla.gpu import Copy_Atom, UniversalCopy, atom, float, make_tiled_copy, make_tiled_mma
 from tla.kernels import tensor
 
-SIDE, BK = 16, 128  # threads along M and along N; the extent of K of a tile
+#: Tiles: threads along M, and as many along N, and the extent of K.
+TILES = {"": (16, 128), "_small": (4, 32)}
 #: Instructions -> the multiply-add, the elements of a vector, the rows and the vectors of a thread: what the registers hold.
 MACHINES = {"avx2": ("VFMADD231PS", 8, 6, 2), "avx512": ("VFMADD231PS", 16, 12, 2), "neon": ("FMLA_4S", 4, 6, 4)}
 
 
-def copy_along(rows, contiguous, along_k):
-    """The copy of a tile of so many rows and BK columns: of a thread so many elements one behind the other, along K or along the rows."""
+def copy_along(rows, columns, threads, contiguous, along_k):
+    """The copy of a tile of rows and columns by threads: of each so many elements one behind the other, along K or along the rows."""
     if along_k:
-        groups, values = BK // contiguous, (1, contiguous)
-        threads = parse(f"(_{SIDE * SIDE // groups},_{groups}):(_{groups},_1)")
+        groups, values = columns // contiguous, (1, contiguous)
+        threads = parse(f"(_{threads // groups},_{groups}):(_{groups},_1)")
     else:
         groups, values = rows // contiguous, (contiguous, 1)
-        threads = parse(f"(_{groups},_{SIDE * SIDE // groups}):(_1,_{groups})")
+        threads = parse(f"(_{groups},_{threads // groups}):(_1,_{groups})")
     return make_tiled_copy(Copy_Atom[UniversalCopy[float], float], threads, values)
 
 
-def product_of(machine, a_rows, b_rows):
+def product_of(machine, a_rows, b_rows, tile=""):
     """The kernel for a machine; a_rows, b_rows: whether the rows of A (M,K), and those of B^T (K,N), are contiguous."""
+    side, bk = TILES[tile]
     name, width, rows, vectors = MACHINES[machine]
     columns = width * vectors
-    in_order = parse(f"(_{SIDE},_{rows}):(_{rows},_1)"), parse(f"(_{width},_{SIDE},_{vectors}):(_1,_{columns},_{width})")
-    mma = make_tiled_mma(atom(name, machine), (SIDE, SIDE), in_order)
-    tile = Int[rows * SIDE](), Int[columns * SIDE](), Int[BK]()
-    panels = parse(f"((_{columns},_{SIDE}),_{BK}):((_1,_{columns * BK}),_{columns})")
-    loads = copy_along(rows * SIDE, 16 if a_rows else rows, a_rows), copy_along(columns * SIDE, 16, not b_rows)
-    return product_by(mma, tile, np.float32, (parse(f"(_{rows * SIDE},_{BK}):(_{BK},_1)"), panels), loads)
+    in_order = parse(f"(_{side},_{rows}):(_{rows},_1)"), parse(f"(_{width},_{side},_{vectors}):(_1,_{columns},_{width})")
+    mma = make_tiled_mma(atom(name, machine), (side, side), in_order)
+    tile = Int[rows * side](), Int[columns * side](), Int[bk]()
+    panels = parse(f"((_{columns},_{side}),_{bk}):((_1,_{columns * bk}),_{columns})")
+    loads = (
+        copy_along(rows * side, bk, side * side, 16 if a_rows else rows, a_rows),
+        copy_along(columns * side, bk, side * side, 16, not b_rows),
+    )
+    return product_by(mma, tile, np.float32, (parse(f"(_{rows * side},_{bk}):(_{bk},_1)"), panels), loads)
 
 
 def arguments(a_rows, b_rows):
@@ -58,9 +64,14 @@ def arguments(a_rows, b_rows):
 
 ORDERS = [*itertools.product((True, False), repeat=2)]
 VARIANTS = {
-    f"{machine}_{''.join('n' if rows else 't' for rows in order)}": (product_of(machine, *order), arguments(*order), "m n k A B D")
+    f"{machine}_{''.join('n' if rows else 't' for rows in order)}{tile}": (
+        product_of(machine, *order, tile),
+        arguments(*order),
+        "m n k A B D",
+    )
     for machine in MACHINES
     for order in ORDERS
+    for tile in TILES
 }
 
 

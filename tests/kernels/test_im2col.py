@@ -22,8 +22,8 @@ def example():
 
 
 @functools.cache
-def source_of(target):
-    return emitted(example()["VARIANTS"]["im2col"], target)
+def source_of(target, variant="im2col"):
+    return emitted(example()["VARIANTS"][variant], target)
 
 
 def result(call, sizes, rng):
@@ -50,8 +50,9 @@ def drawn(rng):
     return [(*map(int, rng.integers((1, 3, 3, 1), (5, 30, 60, 65))),) for _n in range(amount(4, 50))]
 
 
-def test_c(tmp_path):
-    call, rng = c_function(tmp_path, source_of("c")), np.random.default_rng(1)
+@pytest.mark.parametrize("variant", ["im2col", "whole_rows"])
+def test_c(variant, tmp_path):
+    call, rng = c_function(tmp_path, source_of("c", variant), "-O3", "-march=native"), np.random.default_rng(1)
     for sizes in [*SIZES, *drawn(rng)]:
         assert result(call, sizes, rng), sizes
 

@@ -142,14 +142,15 @@ def test_copies_equal_numpy(example, shapes, target, tmp_path):
         assert np.isnan(d[m * n :]).all()
 
 
-@pytest.mark.parametrize("target", ["c", "cuda"])
-def test_a_transpose_through_swizzled_memory_equals_numpy(target, tmp_path):
+@pytest.mark.parametrize(("target", "variant"), [("c", "transpose"), ("cuda", "transpose"), ("c", "vectors")])
+def test_a_transpose_through_shared_memory_equals_numpy(target, variant, tmp_path):
     def grid(m, n, *_rest):
         return -(-m.value // 32), -(-n.value // 32)
 
-    source, rng = source_of("transpose", "transpose", target), np.random.default_rng(6)
+    source, rng = source_of("transpose", variant, target), np.random.default_rng(6)
     names = ["int m", "int n", "const float *S", "float *D"]
-    call = c_function(tmp_path, source) if target == "c" else cuda_function(tmp_path, source, names, grid)
+    flags = ["-O3", "-march=native"] if variant == "vectors" else []
+    call = c_function(tmp_path, source, *flags) if target == "c" else cuda_function(tmp_path, source, names, grid)
     drawn = [tuple(map(int, rng.integers(0, 150, 2))) for _n in range(amount(2, 50))]
     for m, n in [(1, 1), (0, 3), (3, 0), (32, 64), (33, 31), *drawn]:
         s, d = rng.random((m, n), np.float32), np.full(m * n + 8, np.nan, np.float32)

@@ -17,6 +17,7 @@ from tla import (
     _,
     ceil_div,
     dim,
+    domain_offset,
     elem_less,
     local_tile,
     make_identity_tensor,
@@ -279,7 +280,19 @@ def test_what_may_not_be_chosen():
         slot = read_index(slots, block(0) // 2, cache.shape[0], distinct=True)
         copy(*parts(local_tile(given, (1, 64), (block(0), 0)), local_tile(cache, (1, 64), (slot, 0))))
 
-    refused(of_half_the_blocks, (slots, x, cache), RangeError, "two blocks may touch")
+    refused(of_half_the_blocks, (slots, x, cache), RangeError, r"two blocks may touch[^~]*read an element of its own")
+
+    @kernel(threads=32, grid=lambda slots, given, cache: (given.shape[0],))
+    def of_rows_behind(slots, given, cache):
+        first = read_index(slots, block(0), cache.shape[0], distinct=True)
+        for k in loop(2):
+            places = make_identity_tensor(cache.shape)
+            tiles = (local_tile(domain_offset((first, 0), t), (1, 64), (k, 0)) for t in (cache, places))
+            target, at = parts(*tiles)
+            source = parts(local_tile(given, (1, 64), (block(0), 0)))[0]
+            copy_if(elem_less(at, cache.shape), source, target)
+
+    refused(of_rows_behind, (slots, x, cache), RangeError, r"fix +read an element of its own in each block, and write")
 
     @kernel(threads=32, grid=lambda ids, table, out: (out.shape[0],))
     def in_shared(ids, table, out):

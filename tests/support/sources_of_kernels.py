@@ -443,9 +443,9 @@ def emitted(variant, target):
     return source_of(made.program(*arguments), target, "kernel_main", parameters, "")
 
 
-def c_function(folder, source):
+def c_function(folder, source, *flags):
     """kernel_main of a Source in C."""
-    return compiled.build(folder, source.text).kernel_main
+    return compiled.build(folder, source.text, *flags).kernel_main
 
 
 def _on_cpu(source):

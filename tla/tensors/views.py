@@ -20,7 +20,7 @@ from ..core.conversions import crd2idx, idx2crd
 from ..core.coord import CoordLike
 from ..core.errors import DivisibilityError, LeafTypeError, RangeError, RankError
 from ..core.int_tuple import Underscore, _, as_int_tuple, leaves, modes_of, opened, product_each, shown, size
-from ..core.ints import IntLike, IntTree, IntTupleLike, _0, _1, is_int, leaf
+from ..core.ints import IntLike, IntTree, IntTupleLike, _0, _1, is_int, known, leaf
 from ..core.kinds import AnyLayout
 from ..core.layout import Layout, as_layout, join, require_origin, with_valid
 from ..core.leaf_arithmetic import add, ceil_div, larger, mul, plus, smaller
@@ -326,14 +326,18 @@ def _partition(where: str, t: Tensor, tiler: IntTree, coord: Any, inner: bool) -
 def _cut(mode: Layout, tile: IntLike) -> Layout:
     """A mode in tiles, (tile, rest). Of an unknown extent the last tile may overhang: what is valid is known apart."""
     if _may_overhang(mode, tile):
-        n = mode.shape
-        return Layout(Shape(tile, ceil_div(n, tile)), Stride(mode.stride, mul(mode.stride, tile)))
+        (n,), (d,) = leaves(mode.shape), leaves(mode.stride)
+        return Layout(Shape(tile, ceil_div(n, tile)), Stride(d, mul(d, tile)))
     return zipped_divide(mode, tile)
 
 
 def _may_overhang(mode: Layout, tile: IntLike) -> bool:
-    """Whether it is not known if tiles of an extent make up a mode that goes on in even steps."""
-    return is_int(tile) and not isinstance(mode.shape, tuple) and divides(tile, mode.shape) is None
+    """Whether tiles of an extent are not seen to make up a mode of an unknown extent that goes on in even steps."""
+    extents = [*leaves(mode.shape)]
+    if not is_int(tile) or len(extents) != 1:
+        return False
+    divided = divides(tile, extents[0])
+    return divided is None or (divided is False and known(extents[0]) is None)
 
 
 def _zipped(layout: Any, tiler: tuple[Any, ...]) -> Any:

@@ -142,7 +142,8 @@ def is_less(c: Any, n: Any) -> bool:
 def _inside(c: Any, n: Any, admitted: list[tuple[Any, Any]]) -> bool:
     """Whether 0 <= c < n by proof or by a comparison: of x < bound, d*c < d*n where d*c - x <= d*n - bound.
 
-    d is 1; or bound//n, where a scale is of d elements: of 32*c + r < 32*n, c is less than n.
+    d is 1; or bound//n, where a scale is of d elements: of 32*c + r < 32*n, c is less than n. Or windows are k elements
+    apart: of x < bound, k*(x + 1) <= k*bound, and c < n where c + 1 - k*(x + 1) <= n - k*bound.
     """
     if at_most(_0, c) is not True:
         return False
@@ -150,6 +151,10 @@ def _inside(c: Any, n: Any, admitted: list[tuple[Any, Any]]) -> bool:
         return True
     return any(
         at_most(add(mul(c, d), bound), add(x, mul(n, d))) is True for x, bound in admitted for d in _factors(n, bound)
+    ) or any(
+        at_most(add(add(c, _1), mul(bound, k)), add(n, mul(add(x, _1), k))) is True
+        for x, bound in admitted
+        for k in _times(c, x)
     )
 
 
@@ -160,6 +165,14 @@ def _factors(n: Any, bound: Any) -> Iterator[int]:
     of_bound = dict(poly_of(bound)).get(m, 0)
     if first and of_bound % first == 0 and of_bound // first > 1 and mul(n, of_bound // first) == bound:
         yield of_bound // first
+
+
+def _times(a: Any, b: Any) -> Iterator[int]:
+    """The factor by which the first term of b with symbols is in a, if it is 2 or more."""
+    m, first = next(((m, k) for m, k in poly_of(b) if m), ((), 0))
+    of_a = dict(poly_of(a)).get(m, 0)
+    if first and of_a % first == 0 and of_a // first > 1:
+        yield of_a // first
 
 
 def _always_inside(offset: IntLike, count: int, program: Program) -> bool:

@@ -102,6 +102,8 @@ def not_apart(program: Program) -> Iterator[Refused]:
             except Unknown as reason:
                 what = f"writes {name} where the element read at {found.line} says: {reason}"
                 fix = "write read_index(..., distinct=True) where no two elements are the same, or atomic_add"
+                if found.distinct:
+                    fix = "read an element of its own in each block, and write its row alone; or use atomic_add"
                 yield Refused(s.line, RangeError(what, "elements that one thread writes", fix))
 
 

@@ -87,7 +87,7 @@ def _of_block(p: Program, writer: Writer, lanes: Lanes, words: set[str]) -> list
     arrays += [f"{writer.element_type(t)} {name}[{p.threads}][{len(t.data)}]" for name, t in own]
     columns = [(k, x.data.dtype) for k, x in enumerate(p.tmem) if x.data is not None]
     arrays += [f"{writer.type_named('tensor memory', str(kind))} tmem{k}[{PLACES}]" for k, kind in columns]
-    lines = [f"_Alignas(16) {array};" for array in arrays]
+    lines = [f"_Alignas(64) {array};" for array in arrays]
     read = {id(x.tensor.data) for s in p.statements() for verb, x in accesses(s) if verb == "reads"}
     lines += [f"(void){name};" for name, t in (*held, *own) if id(t.data) not in read]
     return [*lines, *([f"void *rows[{lanes.rows}][{p.threads}];"] if lanes.rows else [])]

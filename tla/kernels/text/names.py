@@ -44,6 +44,9 @@ TYPES = {
     "uint64": "unsigned long long",
 }
 _SYNTAX = syntax_of("kernel")
+#: The most multiples of strides that a statement adds in 64 bits: more take so many registers that the compiler computes
+#: each anew in every step (mma_sm100 has 15).
+_MOST_WIDE = 8
 #: A name, or a number.
 WORD = re.compile(r"\w+")
 
@@ -104,7 +107,7 @@ class Names:
                         factor % n.unit == 0 and factor != n.unit and str(n) in self._sizes
                     ):
                         found[x] = f"({self.language.integers['int64']}){n} * {factor // n.unit}"
-        return found
+        return found if len(found) <= _MOST_WIDE else {}
 
     def lanes(self, wanted: Sequence[Any], *places: Offsets) -> Lanes | None:
         """The innermost loop over threads of a statement of expressions and offsets; None where threads are no loops."""

@@ -10,7 +10,7 @@ Source: ours; compilers call it loop versioning.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -81,10 +81,17 @@ def _needed(body: Sequence[Statement], loop: Loop | None, program: Program) -> t
             if not is_less(most, n):
                 asked[poly_of(most), poly_of(n)] = most, n
 
-    def is_implied(c: Any, n: Any) -> bool:
-        return any(c is not x and n is m and at_most(c, x) is True for x, m in asked.values())
+    return strictest(asked.values())
 
-    return tuple((c, n) for c, n in asked.values() if not is_implied(c, n))
+
+def strictest(asked: Iterable[tuple[Any, Any]]) -> tuple[tuple[Any, Any], ...]:
+    """Comparisons c < n without those that another one is seen to imply, of the same n."""
+    pairs = [*asked]
+
+    def is_implied(c: Any, n: Any) -> bool:
+        return any(c is not x and n is m and at_most(c, x) is True for x, m in pairs)
+
+    return tuple((c, n) for c, n in pairs if not is_implied(c, n))
 
 
 def _inside(body: Sequence[Statement]) -> tuple[Statement, ...]:
