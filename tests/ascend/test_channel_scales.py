@@ -39,7 +39,7 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("arch", [AtlasA2, ascend.AtlasA3, Ascend950])
+@pytest.mark.parametrize("arch", amount([AtlasA2, Ascend950], [AtlasA2, ascend.AtlasA3, Ascend950]))
 @pytest.mark.parametrize("way", WAYS)
 def test_executed_with_tails_each_column_has_its_scale(arch, way):
     for seed in range(amount(2, 60)):

@@ -207,7 +207,7 @@ def test_vector_cores_that_lay_matrices_out_anew_go_before(way):
     """A block with padding= takes what its slowest vector core takes, and then what its slowest core takes."""
     rng = random.Random(way)
     for tags in itertools.product((RowMajor, ColumnMajor), repeat=amount(1, 2)):
-        problem = tuple(rng.randint(1, 400) for _ in range(3))
+        problem = tuple(rng.randint(1, amount(150, 400)) for _ in range(3))
         sides = {"a": (half, tags[0]), "b": (half, tags[-1])}
         made = block(problem, (64, 64, 128), (64, 64, 64), padding=dict.fromkeys("AB", way), cores=2, **sides)
         before = [longest_path(program.body) for program in made.paddings.programs]
