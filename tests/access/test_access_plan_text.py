@@ -201,7 +201,7 @@ def test_gluon():
         memory = (
             triton.SharedLinearLayout(eval(re.search(r"SharedLinearLayout\((.*)\)", text)[1])).linear(shape).invert()
         )
-        points = itertools.product(*map(range, shape))
+        points = some(itertools.product(*map(range, shape)), 7)
         assert all(memory.apply(dict(zip(("dim0", "dim1"), p)))["offset"] == plan.steps[0].layout(*p) for p in points)
     assert min(kinds[k] for k in ("registers", "shuffles", "shared memory", "refused")) > 0, kinds
 

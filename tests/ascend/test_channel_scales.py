@@ -265,7 +265,7 @@ def test_scales_are_given_where_they_are_wanted():
 @pytest.mark.once
 def test_tiles_are_chosen_for_them():
     more = {"a": int8, "b": (int8, ColumnMajor), "c": half, "quant": "PER_CHANNEL"}
-    found = plan((300, 700, 64), cores=2, **more)
+    found = plan((150, 300, 64), cores=2, **more)
     assert found.block.estimate() == found.estimate
     assert found.block.check(0).holds
     narrow = {**more, "arch": replace(AtlasA2, sizes={**AtlasA2.sizes, "FixBuf": 1024})}

@@ -24,8 +24,8 @@ def places(text):
     rng = random.Random(len(text))
     return sorted(
         {
-            *rng.sample(range(last + 1), amount(10, last)),
-            *rng.sample(ends, min(len(ends), amount(10, len(ends)))),
+            *rng.sample(range(last + 1), amount(5, last)),
+            *rng.sample(ends, min(len(ends), amount(5, len(ends)))),
             last,
         }
     )
