@@ -200,6 +200,8 @@ def test_an_index_that_does_not_lie_as_its_elements_do_is_not_proved_for_all_siz
     with pytest.raises(Unproven, match="an index that lies as the elements do"):
         transfer(tile, l0b, element=int8, index=index(80))
     with pytest.raises(RangeError, match="make the index larger"):
+        transfer(tile, l0b, element=int8, index=GetTile(index(64), (0, 0), (4, n)))
+    with pytest.raises(RangeError, match="as many valid elements in src"):
         transfer(tile, MakeTensor(None, MakeLayout[int8, nZ](64, n), position="L0B"), element=int8, index=index(64))
 
 

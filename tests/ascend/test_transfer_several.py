@@ -113,7 +113,7 @@ def test_what_is_no_sparse_operand_is_refused_and_the_fix_works():
             r"\(16,32\): one for four rows",
             (src, dst, "AtlasA2", int8, at(MakeLayout[int32, nZ](8, 32), "L1")),
         ),
-        (Unproven, "numbers", (at(MakeLayout[int8, nZ](dim("K", at_most=64), 32), "L1"), dst, "AtlasA2", int8, index)),
+        (Unproven, "64 <= K", (at(MakeLayout[int8, nZ](dim("K", at_most=64), 32), "L1"), dst, "AtlasA2", int8, index)),
     ):
         a, b, arch, element, beside = given
         with pytest.raises(error, match=match):

@@ -407,8 +407,8 @@ class AnyCore(Core):
             self._within("C to UB", "l0C", L0C(m, 2 * half_of("SPLIT_N", n)).layout, 0, 8)
 
     def _from_core(self, core: int) -> Iterator[Any]:
-        """What a vector core has of a block to global memory: of two the second has nothing of one row, or of few
-        columns."""
+        """The statements that move a vector core's part of a block to global memory: of two the second has none of one
+        row, or of few columns."""
         plan, name = self.plan, f"ub{core}C"
         if plan.split is None or plan.split == "NO_SPLIT":
             made = self._to_gm(in_ub(plan, self.m.size, self.n.size), (self.m, self.n))

@@ -83,7 +83,8 @@ def _of_pipes(body: Iterable[Any], pipes: Sequence[str], buffers: Mapping[str, B
         if isinstance(s, (Loop, When)):
             sides = [tuple(_of_pipes(x, pipes, buffers)) for x in ((s.body,) if isinstance(s, Loop) else s[1:])]
             if any(not isinstance(x, Assign) for side in sides for x in side):
-                yield s._replace(**dict(zip(("body", "otherwise"), sides)))
+                made: dict[str, Any] = dict(zip(("body", "otherwise"), sides))
+                yield s._replace(**made)
         elif isinstance(s, Part):
             yield from _of_pipes(s.body, pipes, buffers)
         elif isinstance(s, Assign) or pipe_of_statement(s, buffers) in pipes:

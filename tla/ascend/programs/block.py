@@ -439,7 +439,7 @@ class Core:
         self.next["l0C"] = (stage + 1) % plan.tiling.stages["L0C"]
 
     def _of_vector_core(self, start: tuple[int, int], sizes: tuple[int, int], stage: int, core: int) -> Iterator[Part]:
-        """What a vector core has of a block, to global memory."""
+        """The move of a vector core's part of a block to global memory."""
         yield _part("C to GM", "C", f"ub{core}C{stage}", self._from_ub(start, sizes, core))
 
 

@@ -121,7 +121,7 @@ def _require_result(r: object) -> None:
         case Copied():
             names = r.dst, r.src
         case Computed():
-            names = r.dst, *(r.sources if isinstance(r.sources, (tuple, list)) and r.sources else (None,))
+            names = r.dst, *(r.sources if isinstance(r.sources, (tuple, list)) else (None,))
         case _:
             fix = 'write [Product("C", "A", "B")]'
             raise LeafTypeError(f"the result {r!r:.60}", "a Product, a Copied or a Computed", fix)

@@ -163,6 +163,7 @@ def transfer(
         instruction, behind = to_both(split, a, b, settings_of(width, total or width, quant, relu, True), arch)
         return _proved((instruction,), behind)
     if index is not None:
+        _require_room(path, b, a.valid)
         return _proved(*to_l0b(a, b, index, arch))
     if (conv or path.wanted) and (a.symbols or b.symbols):
         expected = "sizes that are known: of windows and images"
