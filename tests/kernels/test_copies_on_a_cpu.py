@@ -74,7 +74,7 @@ def test_no_access_past_an_array_nothing_undefined_and_no_race(compiler, sanitiz
     files = [tmp_path / f"{k}.c" for k in range(3)]
     for file, text in zip(files, [*(x.text for x in texts), MAIN]):
         file.write_text(text)
-    words = ["-std=c11", "-O0", "-Wall", "-Wextra", "-Werror", "-fopenmp", f"-fsanitize={sanitizer}"]
+    words = ["-std=c11", f"-O{amount(0, 1)}", "-Wall", "-Wextra", "-Werror", "-fopenmp", f"-fsanitize={sanitizer}"]
     program = tmp_path / "program"
     done = subprocess.run([compiler, *words, *files, "-o", program], capture_output=True, text=True, check=False)
     if any(x in done.stderr for x in ("cannot find", "unable to find", "no such file", "omp.h")):

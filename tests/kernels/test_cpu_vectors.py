@@ -131,7 +131,7 @@ def test_no_access_past_an_array_and_nothing_undefined(compiler, variant, tmp_pa
     text, main, program = tmp_path / "kernel.c", tmp_path / "main.c", tmp_path / "program"
     text.write_text(source_of(variant).text)
     main.write_text(MAIN)
-    words = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"]
+    words = ["-std=c11", f"-O{amount(0, 1)}", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"]
     done = subprocess.run([compiler, *words, text, main, "-o", program], capture_output=True, text=True, check=False)
     if any(x in done.stderr for x in ("cannot find", "unable to find", "no such file")):
         pytest.skip(f"needs {compiler}'s libraries of its sanitizers")

@@ -73,7 +73,7 @@ def built(folder, example, variant, kind, compiler, *flags):
     main.write_text(MAIN.replace("SIZES", "{" + str(sizes).strip("[]").translate(str.maketrans("()", "{}")) + "}"))
     words = [
         "-std=c11",
-        "-O1",
+        f"-O{amount(0, 1)}",
         "-Wall",
         "-Wextra",
         "-Werror",

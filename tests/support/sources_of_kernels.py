@@ -10,6 +10,7 @@ import sys
 from tla.kernels.targets import source_of
 
 import compiled
+from night import amount
 from places import EXAMPLES
 
 #: What the parts below include: to read it takes longer than to compile a kernel.
@@ -443,9 +444,13 @@ def emitted(variant, target):
     return source_of(made.program(*arguments), target, "kernel_main", parameters, "")
 
 
+#: By day kernels are compiled without optimization: the compiler takes a sixth of the time so, and runs are short.
+LEVEL = f"-O{amount(0, 1)}"
+
+
 def c_function(folder, source, *flags):
     """kernel_main of a Source in C."""
-    return compiled.build(folder, source.text, *flags).kernel_main
+    return compiled.build(folder, source.text, *(flags or [LEVEL])).kernel_main
 
 
 def _on_cpu(source):
@@ -510,7 +515,7 @@ def cuda_function(folder, source, parameters, grid):
     )
     warps += MATRIX_DESCRIPTOR + TENSOR_MEMORY if "tcgen05" in source.text else ""
     warps += (CLUSTERS + ARRIVALS * ("tcgen05" in source.text)) if source.cluster else ""
-    flags = "-std=c++20", "-pthread", "-fno-strict-aliasing", "-Wno-unused-function"
+    flags = LEVEL, "-std=c++20", "-pthread", "-fno-strict-aliasing", "-Wno-unused-function"
     text = f"#define __HIPCC_RTC__\n#define __shfl_xor(x, mask) __shfl_xor_sync(~0u, x, mask)\n{ON_CPU}{warps}{_on_cpu(source)}{launch}"
     library = compiled.build(folder, text, *flags, language="c++", headers=HEADERS)
 
