@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ...core.cache import plain_memo
 from ...core.errors import LoweringError, ParseError, printable
 from ...core.reader import nearest
-from .instruction import Instruction, attributes_of
+from .instruction import Instruction, attributes_of, names_of
 from .program import Located, Source, read_lines
 from .text_file import OnError
 
@@ -66,6 +66,12 @@ class Body:
     def given(self) -> dict[str, Located]:
         """The lines by name."""
         return {x.instruction.name: x for x in self.lines}
+
+    def undefined(self) -> Iterator[tuple[Located, str]]:
+        """The operands that no line of it has, each with the line that takes it."""
+        if not self.given.keys() >= {*names_of(", ".join([x.instruction._operands for x in self.lines]))} - {""}:
+            taking = ((x, name) for x in self.lines for name in names_of(x.instruction._operands))
+            yield from ((x, name) for x, name in taking if name and name not in self.given)
 
     def instruction(self, name: str) -> Instruction | None:
         """The instruction of a name; None where no line has it."""
