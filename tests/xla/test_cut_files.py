@@ -131,5 +131,7 @@ def test_a_line_that_is_missing_inside_of_a_fusion_is_said():
         assert part.missing, lines[k]
     part = xla.memory(io.StringIO(UPDATE.replace(lines[6], "")))
     assert part.missing == ("line 7: u: operand same is not there",)
+    shaped = UPDATE.replace("update-slice(%same", "update-slice(f32[8,128]{1,0:T(8,128)} %gone")
+    assert xla.memory(io.StringIO(shaped)).missing == ("line 8: u: operand gone is not there",)
     part = xla.memory(io.StringIO(UPDATE.replace("ROOT %u", "%u")))
     assert part.missing == ("line 8: u: it is the last line of a computation without a ROOT",)

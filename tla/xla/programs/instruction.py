@@ -145,7 +145,8 @@ class Instruction(_Said):
     @property
     def operand_names(self) -> tuple[str, ...]:
         """The names of the operands without %; what a `parameter` or `constant` holds."""
-        return tuple(names_of(self._operands)) if self._operands else tuple([o.name for o in self.operands])
+        text = INDEX.sub("", self._operands) if "/" in self._operands else self._operands
+        return tuple(text.replace("%", "").split(", ")) if text else tuple([o.name for o in self.operands])
 
     @property
     def parameter_number(self) -> int | None:
@@ -181,16 +182,6 @@ class Instruction(_Said):
         ('c', 'b')
         """
         return self._tail.called
-
-
-def names_of(operands: str) -> list[str]:
-    """The names in a text of operands that has names alone.
-
-    >>> names_of("%a, /*index=1*/%b")
-    ['a', 'b']
-    """
-    text = INDEX.sub("", operands) if "/" in operands else operands
-    return text.replace("%", "").split(", ")
 
 
 _ENTRY = re.compile(r'\b([A-Za-z_]\w*)=("[^"\\]*(?:\\.[^"\\]*)*"|\{[^{}]*\}|[^\s,{}"]+)')
