@@ -102,3 +102,39 @@ def test_a_file_without_its_beginning_or_a_computation_in_its_middle(text):
             xla.relayouts(io.StringIO(text[:at] + text[end:]), True, errors.append)
             assert any("is called, and not there" in str(e) for e in errors), name
             assert any("the text has no header" in s for s in said) == (part == text[end:])
+
+
+UPDATE = """HloModule m, is_scheduled=true
+%update (p0: f32[8,128], p1: f32[1,128], p2: s32[]) -> f32[8,128] {
+  %p0 = f32[8,128]{1,0:T(8,128)} parameter(0)
+  %p1 = f32[1,128]{1,0:T(8,128)} parameter(1)
+  %p2 = s32[] parameter(2)
+  %zero = s32[] constant(0)
+  %same = f32[8,128]{1,0:T(8,128)} bitcast(%p0)
+  ROOT %u = f32[8,128]{1,0:T(8,128)} dynamic-update-slice(%same, %p1, %p2, /*index=3*/%zero)
+}
+ENTRY %main (a: f32[8,128], b: f32[1,128], i: s32[]) -> f32[8,128] {
+  %a = f32[8,128]{1,0:T(8,128)} parameter(0)
+  %b = f32[1,128]{1,0:T(8,128)} parameter(1)
+  %i = s32[] parameter(2)
+  %n = f32[8,128]{1,0:T(8,128)} negate(%a)
+  %q = f32[8,128]{1,0:T(8,128)} fusion(%n, %b, %i), kind=kLoop, calls=%update
+  ROOT %r = f32[8,128]{1,0:T(8,128)} negate(%q)
+}
+"""
+
+
+def test_a_line_that_is_missing_inside_of_a_fusion_is_said():
+    """Without %same it was not seen that the fusion updates its operand: 4096 bytes more, and no word."""
+    lines = UPDATE.splitlines(keepends=True)
+    whole = xla.memory(io.StringIO(UPDATE))
+    assert (whole.peak[0].bytes, whole.warnings) == (20480, ())
+    for k in (*range(2, 8), *range(10, 15)):
+        part = xla.memory(io.StringIO("".join(lines[:k] + lines[k + 1 :])))
+        assert part.missing, lines[k]
+    part = xla.memory(io.StringIO(UPDATE.replace(lines[6], "")))
+    assert part.missing == ("line 7: u: operand same is not there",)
+    shaped = UPDATE.replace("update-slice(%same", "update-slice(f32[8,128]{1,0:T(8,128)} %gone")
+    assert xla.memory(io.StringIO(shaped)).missing == ("line 8: u: operand gone is not there",)
+    part = xla.memory(io.StringIO(UPDATE.replace("ROOT %u", "%u")))
+    assert part.missing == ("line 8: u: it is the last line of a computation without a ROOT",)

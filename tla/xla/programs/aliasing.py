@@ -43,7 +43,7 @@ class Alias(NamedTuple):
 SAME = frozenset({"bitcast", "opt-barrier", "add-dependency", "domain", "all-reduce-done"})
 #: The result overwrites operand 0.
 IN_PLACE = frozenset({"dynamic-update-slice", "scatter", "set-dimension-size"})
-_OLD_MEMORY = SAME | IN_PLACE | {"fusion"}
+_OLD_MEMORY = SAME | IN_PLACE | {"fusion", "tuple"}
 
 #: Fusions inside of each other, deeper than this, overwrite nothing: a text may call itself.
 MAX_FUSIONS = 100
@@ -185,16 +185,19 @@ def _parameter(name: str, body: Body) -> tuple[int, Path] | None:
     return None if number is None else (number, path)
 
 
+def may_overwrite(body: Body) -> bool:
+    """Whether the root of a fusion's computation may be memory that it is given: most write new memory."""
+    return body.root is not None and body.root.instruction.opcode in _OLD_MEMORY
+
+
 def of_fusion(fusion: Instruction, module: Module) -> Iterator[Pair]:
     """The operands that a fusion overwrites: those of the updates that it ends with."""
     body = _fused(fusion, module)
-    if body.root is None:
+    if body.root is None or not may_overwrite(body):
         return
     root = body.root.instruction
-    if root.opcode == "tuple":
-        ends: list[tuple[Path, str]] = [((k,), name) for k, name in enumerate(root.operand_names)]
-    else:  # most roots write new memory
-        ends = [((), root.name)] if root.opcode in _OLD_MEMORY else []
+    whole: list[tuple[Path, str]] = [((), root.name)]
+    ends = [((k,), name) for k, name in enumerate(root.operand_names)] if root.opcode == "tuple" else whole
     for path, name in ends:
         if found := of_root(name, body, module):
             yield path, *found

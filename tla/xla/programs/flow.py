@@ -147,11 +147,17 @@ class _Follow:
             if name in self.seen or name not in self.module.computations:
                 continue
             self.seen.add(name)
+            body = self.module.body(name)
+            if it.opcode == "fusion" and body.root is None:
+                self.warn(body.lines[-1], "it is the last line of a computation without a ROOT")
+            if it.opcode != "fusion" or aliasing.may_overwrite(body):  # else what is inside makes no difference here
+                for inner, operand in body.undefined():
+                    self.warn(inner, f"operand {operand} is not there")
             for inner in self.module.computations[name] if it.opcode != "fusion" else ():
                 inside = inner.instruction
                 if inside.opcode not in _UNWRITTEN:
                     self.new(inner, inside.shape, now, "constant" if inside.opcode == "constant" else "local")
-            for inner in self.module.body(name).callers:
+            for inner in body.callers:
                 self.applied(inner.instruction, now)
 
     def forwarded(self, line: Located, operands: list[Tree], now: int) -> Tree:

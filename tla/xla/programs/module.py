@@ -21,6 +21,8 @@ from .text_file import OnError
 _HEADER = re.compile(r"HloModule\s+([^\s,]+)")
 _TITLE = re.compile(r"\s*(FileNames|FunctionNames|FileLocations|StackFrames)\s*$")
 _ROW = re.compile(r'\s*([0-9]+)\s*(?:"((?:[^"\\]|\\.)*)"|\{([^{}]*)\})')
+#: What these take in parentheses is no name.
+_LITERALS = frozenset({"parameter", "constant"})
 _FIELD = re.compile(r"\b(\w+)=(-?[0-9]+)")
 
 
@@ -66,6 +68,12 @@ class Body:
     def given(self) -> dict[str, Located]:
         """The lines by name."""
         return {x.instruction.name: x for x in self.lines}
+
+    def undefined(self) -> Iterator[tuple[Located, str]]:
+        """The operands that no line of it has, each with the line that takes it."""
+        for x in self.lines:
+            if x.instruction.opcode not in _LITERALS:
+                yield from ((x, name) for name in x.instruction.operand_names if name not in self.given)
 
     def instruction(self, name: str) -> Instruction | None:
         """The instruction of a name; None where no line has it."""
