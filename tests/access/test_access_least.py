@@ -9,6 +9,7 @@ packs for nothing. So what no such choice does in so many cycles, no plan over t
 import collections
 import itertools
 
+import numpy as np
 import pytest
 from test_access_usual_pairs import image, plans, usual
 
@@ -278,3 +279,89 @@ def test_a_memory_without_conflicts_exists():
         for end in (*(("from", k) for k in range(12)), *(("to", k) for k in range(12))):
             assert sorted(banks[end]) == [*range(16)]
             assert len(set(banks[end].values())) == 16
+
+
+# ------------------------------------------------------------------------------------------------- sums of tables
+
+
+def units_together():
+    """For each exchange the wavefronts of both sides, as (third, quarter, row) of each 8 bytes: column 8 (third + 3
+    quarter)."""
+    for exchange in range(3):
+        stores, loads = collections.defaultdict(list), collections.defaultdict(list)
+        for row, quarter, third in itertools.product(range(16), range(4), range(3)):
+            digits = [row & 1, quarter & 1, quarter >> 1]
+            lane = digits.pop(exchange)
+            unit = third, quarter, row
+            stores[(third + 3 * quarter + 12 * row) // 16].append(unit)
+            loads[(*digits, (lane + 2 * third + 6 * (row >> 1)) // 16)].append(unit)
+        yield [*stores.values(), *loads.values()]
+
+
+def test_units_together_are_those_of_the_plan():
+    """The formula above beside the wavefronts that a memory of the planner has."""
+    wanted = {frozenset(frozenset(of) for of in found) for found in units_together()}
+    found = set()
+    for sides in exchanges_of_bytes():
+        memory = next(x for x in memories(sides) if len(x.sides[0].vectors[0]) == 8 and x.memory.unit == 8)
+        unit_of = {
+            (number // 128, number % 128 // 8): (c // 8 % 3, c // 24, row)
+            for row, c in itertools.product(range(16), range(0, 96, 8))
+            for number in [memory.memory.number((row, c))]
+        }
+        of = [
+            frozenset(unit_of[line, word // 2] for line, word in zip(*both) if line >= 0)
+            for lines, words, _ in memory._words
+            for both in zip(lines.tolist(), words.tolist())
+        ]
+        found.add(frozenset(of))
+    assert found == wanted
+
+
+def whole_rows(sizes):
+    """Banks of a row's 12 units, third by third of each quarter, as sums of a table of thirds and one of quarters in an
+    abelian group of 16, which let four rows be stored without a conflict, whatever is added to each row."""
+    elements = np.array([*itertools.product(*map(range, sizes))])
+    places = np.array([int(np.prod(sizes[k + 1 :])) for k in range(len(sizes))])
+    add = ((elements[:, None] + elements) % sizes) @ places
+    free = np.array([*itertools.product(range(16), repeat=5)])
+    thirds, quarters = (np.pad(part, ((0, 0), (1, 0))) for part in (free[:, :2], free[:, 2:]))
+    rows = add[thirds[:, None, :], quarters[:, :, None]].reshape(-1, 12)
+    rows = rows[(np.diff(np.sort(rows)) > 0).all(1)]
+    moved = 1 << add[rows]  # row, unit, what is added
+    first, both, later, last, whole = (
+        np.bitwise_or.reduce(moved[:, at], axis=1)
+        for at in (slice(0, 4), slice(0, 8), slice(4, 12), slice(8, 12), slice(0, 12))
+    )
+    every = (1 << 16) - 1
+    one = whole[:, :1] | first == every
+    two = later[:, :, None] | both[:, None, :] == every
+    three = last[:, :, None] | whole[:, None, :] == every
+    return rows[(one[:, :, None] & two & three.any(2)[:, None, :]).any((1, 2))]
+
+
+def cheapest_rows(together, most):
+    """Whether some number added to each row, modulo 16, leaves so many conflicts at most, where the units of a row are
+    in 12 neighbouring banks: row by row, the first at 0."""
+    groups = [[(third + 3 * quarter, row) for third, quarter, row in of] for of in together]
+
+    def rest(added):
+        banks = (collections.Counter((c + added[r]) % 16 for c, r in of if r < len(added)) for of in groups)
+        if sum(max(of.values(), default=1) - 1 for of in banks) > most:
+            return False
+        return len(added) == 16 or any(rest([*added, n]) for n in range(16))
+
+    return rest([0])
+
+
+@pytest.mark.parametrize("sizes", [(16,), (2, 8), (4, 4), (2, 2, 4), (2, 2, 2, 2)][: 5 if NIGHT else 1])
+def test_no_sum_of_tables_makes_bytes_as_cheap_as_padded(sizes):
+    """A bank that is the sum of any table of thirds, any of quarters and any of rows, modulo 16, by XOR or by a mix:
+    more than 2 conflicts, as one in each four rows is 4; and a row with a bank twice is 8."""
+    found = whole_rows(sizes)
+    assert {tuple(of) for of in found.tolist()} == (
+        {tuple(odd * k % 16 for k in range(12)) for odd in range(1, 16, 2)} if sizes == (16,) else set()
+    )  # which are 12 neighbours, for an odd factor renames the banks
+    if sizes == (16,):
+        assert [cheapest_rows(of, 2) for of in units_together()] == [False] * 3
+        assert all(cheapest_rows([of for of in some if of[0][2] < 4][:3], 0) for some in units_together())

@@ -445,3 +445,13 @@ def test_axes_of_one_name_and_what_are_no_names_are_refused(axes):
     """Two axes of one name would be one axis, which is another layout."""
     with pytest.raises(tla.TlaError, match=r"names that differ|a name for each axis|a list of names"):
         source(parse("(_8,_4):(_4@0,_1@1)"), "axe", axes=axes)
+
+
+@pytest.mark.parametrize("system", ["torch_view", "numpy_view", "cutile"])
+@pytest.mark.parametrize("text", ["_8589934592:_2147483648", "(_4294967296,_4294967296):(_0,_0)"])
+def test_a_view_of_2_to_the_63_places_is_refused(system, text):
+    """Neither torch nor numpy has so many, and no text is written that `parse` would not read; one place fewer is."""
+    with pytest.raises(TlaError, match=r"as a view"):
+        source(parse(text), system)
+    most = parse("_2:_9223372036854775806")
+    assert parse(source(most, "torch_view"))(1) == 2**63 - 2

@@ -36,6 +36,7 @@ from ..core.kinds import refuse_kind
 from ..core.layout import Layout as Exact
 from ..core.swizzle import Swizzle as ExactSwizzle
 from . import plain_modes
+from .door import guard
 from .int_tuples import (
     Integer,
     IntTuple,
@@ -520,3 +521,6 @@ def slice_and_offset(crd: tuple[Any, ...], layout: Layout) -> tuple[Layout, Any]
     """
     require_layout("slice_and_offset", layout)
     return type(layout)(slice_(crd, layout.shape), slice_(crd, layout.stride)), layout._offset(closed(crd))
+
+
+guard(globals())

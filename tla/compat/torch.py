@@ -24,6 +24,7 @@ from ..core.cache import plain_memo
 from ..core.errors import TlaError
 from ..core.layout import Layout as Exact
 from . import plain_modes, pycute
+from .door import guard
 from .int_tuples import IntTuple, are_extents, are_modes, nested_alike, plain_tuple
 from .pycute import (
     Integer,
@@ -315,3 +316,6 @@ def zipped_product(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
 
 def tiled_product(layoutA: pycute.Layout, layoutB: Tiler) -> pycute.Layout:
     return opened(zipped_product(layoutA, layoutB))
+
+
+guard(globals())

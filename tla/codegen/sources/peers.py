@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ...algebra.codomain import coshape
+from ...core.arrays import INT64_MAX
 from ...core.basis import Basis, E, ScaledBasis, steps_of
 from ...core.composed import ComposedLayout, gives_coordinates, innermost
 from ...core.errors import LeafTypeError, RangeError, RankError
@@ -216,6 +217,9 @@ def _view(x: object, system: str, begin: str, split: str, order: str) -> str:
         raise LeafTypeError(
             f"{shown(layout)} as a view in {system}", "no negative strides, and not empty", "reverse it there"
         )
+    places = max(1 + sum((s - 1) * d for s, d in digits), math.prod(sizes))
+    if places > INT64_MAX:
+        raise RangeError(f"{shown(layout)} as a view in {system}", "less than 2**63 places", "write a tile of it")
     text = _permuted(digits, begin, split, order)
     if text is None and system != "torch":
         as_strided = "write numpy.lib.stride_tricks.as_strided, whose strides are bytes"

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ..door import guard
 from .atoms import MMAAtom
 from .explained import explain
 from .layouts import (
@@ -429,3 +430,6 @@ def _summary(found: Answer) -> str:
         *(f"  {name.upper()} has broadcast (stride-0) modes" for name in "ab" if found[f"{name}_broadcast"]),
     ]
     return "\n".join(lines)
+
+
+guard(globals())

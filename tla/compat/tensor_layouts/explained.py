@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..door import guard
 from .layouts import (
     Layout,
     blocked_product,
@@ -219,3 +220,6 @@ _EXPLAINED: dict[Callable[..., Any], Callable[..., list[str]]] = {
     tiled_divide: _variant(tiled_divide, "((tiles), rest0, rest1, ...)"),
     flat_divide: _variant(flat_divide, "(tile0, tile1, ..., rest0, rest1, ...)"),
 }
+
+
+guard(globals())

@@ -16,6 +16,7 @@ from ...core.errors import DivisibilityError, LeafTypeError, RankError, TlaError
 from ...core.layout import Layout as Exact
 from ...core.swizzle import Swizzle as ExactSwizzle
 from .. import pycute
+from ..door import guard
 from ..int_tuples import IntTuple, closed, has_none, is_int, is_tuple, product
 from .tuples import Coordinate, IntTree, LayoutError, as_shape, compute_col_major_strides, normalize
 
@@ -403,3 +404,6 @@ def layouts_of(parts: Iterable[Layout]) -> Layout:
     """The layout whose modes are these; of one it is that one."""
     modes = [*parts]
     return modes[0] if len(modes) == 1 else Layout(*modes)
+
+
+guard(globals())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..door import guard
 from .layouts import (
     IntTuple,
     Layout,
@@ -142,3 +143,6 @@ def _one_tile(atom: MMAAtom, atom_layout: Layout, matrix: str) -> tuple[Grid, tu
                     column, row = divmod(threads(t) + values(v), rows)
                     grid[row + i * rows, column + j * columns] = lane, v, t + at * size(threads)
     return grid, (down * rows, across * columns)
+
+
+guard(globals())

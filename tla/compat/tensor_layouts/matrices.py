@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
+from ..door import guard
 from .layouts import (
     ComposedLayout,
     IntTuple,
@@ -103,3 +104,6 @@ def _swizzles(rows: int) -> Iterator[Swizzle]:
         for base in range(rows - bits + 1):
             for shift in range(bits, rows - bits - base + 1):
                 yield from (Swizzle(bits, base, shift), Swizzle(bits, base, -shift))
+
+
+guard(globals())

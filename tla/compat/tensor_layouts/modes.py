@@ -13,6 +13,7 @@ from ...algebra import coalesce as merging
 from ...algebra.modes import slice_and_offset as exact_slice
 from ...core.errors import LeafTypeError
 from .. import pycute
+from ..door import guard
 from ..int_tuples import closed, product
 from .expressions import (
     ComposedLayout,
@@ -370,3 +371,6 @@ def dice_modes(crd: Coordinate, layout: Any) -> Any:
     return tuple(
         itertools.chain(*(dice_modes(c, x) if is_tuple(c) else () if c is None else (x,) for c, x in zip(crd, layout)))
     )
+
+
+guard(globals())

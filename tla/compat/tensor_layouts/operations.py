@@ -13,6 +13,7 @@ from ...algebra import common, complement as complements, composition as composi
 from ...core.each_leaf import static
 from ...core.errors import LeafTypeError
 from .. import pycute
+from ..door import guard
 from ..pycute import product
 from .expressions import (
     ComposedLayout,
@@ -313,3 +314,6 @@ def tiled_product(layout_a: Layout, layout_b: Tiler) -> Layout:
 def flat_product(block: Layout, tiler: Tiler) -> Layout:
     tile, rest = modes(zipped_product(block, tiler))
     return together(*modes(tile), *modes(rest))
+
+
+guard(globals())

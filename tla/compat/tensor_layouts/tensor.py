@@ -5,10 +5,10 @@ Source: tensor-layouts 0.3.2, tensor.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Sequence, Sized
+from typing import Any, SupportsIndex
 
-from ...core.errors import LeafTypeError
+from ...core.errors import LeafTypeError, require_type
 from .layouts import (
     Layout,
     LayoutError,
@@ -47,6 +47,7 @@ class Tensor:
     """
 
     def __init__(self, layout: LayoutExpr, offset: int = 0, data: Any = None) -> None:
+        require_type(offset, SupportsIndex, "a Tensor from an offset of type", "an integer", "give it as data=...")
         self.layout, self.offset = as_layout_expr(layout), offset
         self.data = data
 
@@ -174,6 +175,7 @@ def _has_slice(key: Coordinate) -> bool:
 
 def _require_places(tensor: Tensor, data: Sequence[object]) -> None:
     """The values are in one row that has every place of the layout."""
+    require_type(data, Sized, "data of type", "one row of values", "give a list or an array")
     dimensions = getattr(data, "ndim", len(getattr(data, "shape", (0,))))
     if dimensions != 1:
         raise LeafTypeError(f"data of rank {dimensions}", "flat 1D storage", "give data.reshape(-1)")

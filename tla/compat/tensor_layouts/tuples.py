@@ -13,6 +13,7 @@ from ...core import profiles
 from ...core.errors import LeafTypeError, TlaError
 from ...core.ints import IntTree as IntTree
 from .. import pycute
+from ..door import guard
 from ..int_tuples import IntTuple, has_none, is_int, is_tuple, prefix_product, product, tuple_max
 from ..pycute import inner_product
 from ..torch import suffix_product
@@ -259,3 +260,6 @@ def shape_mod(shape: IntTuple, modulus: int) -> IntTree:
 
 def _kept(a: int, modulus: int) -> int:
     return a if modulus >= a else math.gcd(a, modulus)
+
+
+guard(globals())
