@@ -16,7 +16,7 @@ import numpy as np
 from _main import main
 from sgemm_1 import tile_of
 
-from tla import Int, LayoutRight, Swizzle, ceil_div, composition, dim, elem_less, local_tile, make_layout, parse, size
+from tla import Int, LayoutRight, Swizzle, ceil_div, composition, dim, elem_less, gpu, local_tile, make_layout, parse, size
 from tla.gpu import (
     Copy_Atom,
     SM80_16x8x16_F32F16F16F32_TN,
@@ -26,13 +26,7 @@ from tla.gpu import (
     half,
     make_fragment_like,
     make_tiled_copy,
-    make_tiled_copy_A,
-    make_tiled_copy_B,
     make_tiled_mma,
-    uint16,
-    uint32,
-    uint64,
-    uint128,
 )
 from tla.kernels import axpby, barrier, block, clear, copy, copy_if, gemm, kernel, loop, shared, tensor, thread
 
@@ -89,15 +83,15 @@ def by_rows(mma, element, vector):
     wide = 128 // element.bits
     memory = composition(Swizzle[2, wide.bit_length() - 1, 3](), make_layout((BM, Int[4 * wide]()), LayoutRight))
     rows = make_layout((Int[int(size(mma)) // 4](), Int[4]()), stride=(Int[4](), Int[1]()))
-    load = make_tiled_copy(Copy_Atom[UniversalCopy[uint128], element], rows, (1, wide))
-    fetch = [made(Copy_Atom[UniversalCopy[vector], element], mma) for made in (make_tiled_copy_A, make_tiled_copy_B)]
+    load = make_tiled_copy(Copy_Atom[UniversalCopy[gpu.uint128], element], rows, (1, wide))
+    fetch = [made(Copy_Atom[UniversalCopy[vector], element], mma) for made in (gpu.make_tiled_copy_A, gpu.make_tiled_copy_B)]
     return product_by(mma, (BM, BN, Int[4 * wide]()), element, (memory, memory), (load, load), fetch)
 
 
 KERNELS = {
-    "mma_sync": by_rows(make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2), (32, 32, 16)), half, uint32),
-    "mfma": by_rows(make_tiled_mma(atom("v_mfma_f32_32x32x8_f16", "cdna3"), (2, 2)), half, uint64),
-    "fma": by_rows(make_tiled_mma(UniversalFMA[float, half, half, float], parse("(_16,_16,_1):(_1,_16,_0)")), half, uint16),
+    "mma_sync": by_rows(make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN, (2, 2), (32, 32, 16)), half, gpu.uint32),
+    "mfma": by_rows(make_tiled_mma(atom("v_mfma_f32_32x32x8_f16", "cdna3"), (2, 2)), half, gpu.uint64),
+    "fma": by_rows(make_tiled_mma(UniversalFMA[float, half, half, float], parse("(_16,_16,_1):(_1,_16,_0)")), half, gpu.uint16),
 }
 
 

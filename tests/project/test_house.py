@@ -15,8 +15,8 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 #: This share of annotations may be a bare Any, at most: kinds have names (IntLike, IntTupleLike, CoordLike, AnyLayout
 #: ...), what is checked is an object.
 MOST_ANY = 0.087
-#: A longer file has more than one idea.
-MOST_LINES = 560
+#: A longer file has more than one idea; a longer kernel is no example.
+MOST_LINES, MOST_LINES_OF_AN_EXAMPLE = 560, 119
 
 
 def of_kind(*kinds):
@@ -48,6 +48,11 @@ def test_files_have_one_idea():
     }
     assert len(lines) > 300
     assert not {path: n for path, n in lines.items() if n > MOST_LINES}
+    examples = [*(Path(__file__).parents[2] / "examples" / "kernels").glob("*.py")]
+    assert len(examples) > 20
+    assert not [
+        path for path in examples if len(path.read_text(encoding="utf-8").splitlines()) > MOST_LINES_OF_AN_EXAMPLE
+    ]
 
 
 def test_every_file_of_tests_has_its_own_name():
