@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from ascend_blocks import stated
 from catlass_examples import available, built
 from catlass_logs import LOGS
 
-from tla import LeafTypeError, MakeLayout, dims
+from tla import LeafTypeError, MakeLayout, RangeError, dims
 from tla.ascend import (
     Ascend950,
     AtlasA2,
@@ -29,11 +30,15 @@ from tla.ascend import (
     programs,
     zN,
 )
+from tla.ascend.programs import Part
+from tla.ascend.programs.any_paddings import AnyPaddings
 from tla.ascend.programs.block import Operand
 from tla.ascend.programs.logs import read_log
-from tla.ascend.programs.paddings import Paddings, padded
+from tla.ascend.programs.paddings import WAYS as WAYS_OF_UB, Paddings, padded
 from tla.ascend.programs.statements import in_gm
 from tla.ascend.programs.trace import events
+from tla.ascend.transfers.steps import Loop
+from tla.core.errors import TlaError
 from tla.kernels import AscendKernel
 
 from night import amount, some
@@ -189,7 +194,9 @@ def test_what_is_not_padded_is_refused():
         ("A of the tag zN", (32, 32, 32), {"A": "PADDING_ND"}, {"a": (half, zN)}),
         ("PADDING_NZ of int8", (32, 32, 32), {"A": "PADDING_NZ"}, {"a": int8, "b": (int8, ColumnMajor), "c": int32}),
         ("a block with split=", (32, 32, 32), {"A": "PADDING_ND"}, {"arch": Ascend950, "split": "SPLIT_M"}),
-        ("a problem of numbers", dims("M N K"), {"A": "PADDING_ND"}, {}),
+        ("a problem of numbers", dims("M N K"), {"A": "PADDING_NZ"}, {}),
+        ("a problem of numbers", dims("M N K"), {"A": "PADDING_ND", "B": "PADDING_BLOCK_ND"}, {}),
+        ("one of PADDING_ND, PADDING_NZ", dims("M N K"), {"A": ["PADDING_ND"]}, {}),
     ):
         with pytest.raises(LeafTypeError, match=match):
             made(problem, padding, **more)
@@ -201,6 +208,151 @@ def test_what_is_not_padded_is_refused():
         plan((64, 64, 64), padding={"A": "PADDING_ND"})
     assert made((32, 32, 32), {}).paddings is None
     assert made((32, 48, 32), {"A": "PADDING_NZ"}, a=bf16, b=bf16).check().holds
+
+
+# ------------------------------------------------------------------------------------------------ of any size
+
+#: What is laid out anew, and how the matrices lie.
+ANY = {
+    "A": {"padding": {"A": "PADDING_ND"}, "cores": 2},
+    "B": {"padding": {"B": "PADDING_ND"}, "b": (float32, ColumnMajor), "a": float32, "bias": True},
+    "both": {
+        "padding": dict.fromkeys("AB", "PADDING_ND"),
+        "a": (half, ColumnMajor),
+        "arch": Ascend950,
+        "unit_flag": True,
+    },
+    "bytes": {
+        "padding": dict.fromkeys("AB", "PADDING_ND"),
+        "a": int8,
+        "b": (int8, ColumnMajor),
+        "c": int32,
+        "cores": 3,
+    },
+}
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Tiles of 1024 bytes: with few rows, and rows in parts."""
+    monkeypatch.setitem(WAYS_OF_UB, "PADDING_ND", 1024)
+
+
+def any_size(name, **facts):
+    return made(dims("M N K", **{"at_most": 2**29, **facts}), **ANY[name])
+
+
+@pytest.mark.parametrize("name", ANY)
+def test_of_any_size_it_is_numpys_and_has_the_statements_of_each_size(name, small):
+    b, rng = any_size(name), np.random.default_rng(8)
+    sizes = [(1, 1, 1), (3, 2, 1100), (70, 65, 40), *rng.integers(1, 90, (amount(1, 60), 3)).tolist()]
+    for m, n, k in sizes:
+        x, y, z = rng.integers(-4, 5, (m, k)), rng.integers(-4, 5, (k, n)), rng.integers(-9, 9, n)
+        bias = z if b.plan.bias else None
+        np.testing.assert_array_equal(b.execute(x, y, bias), x @ y + (0 if bias is None else z))
+        known = b.at(M=m, N=n, K=k)
+        own = b.paddings.at(known.paddings)
+        for core, program in enumerate(known.programs):
+            assert [*stated(*b.program_at(known, core))] == [*stated(program, {})]
+        assert len(own.programs) == len(known.paddings.programs) == 2 * b.cores
+        for core, program in enumerate(known.paddings.programs):
+            assert [*stated(own.programs[core], own.values(core))] == [*stated(program, {})]
+
+
+@pytest.mark.parametrize("name", some(ANY, 2))
+def test_of_any_size_it_is_proved(name):
+    report = any_size(name).check()
+    assert report.holds, str(report)
+    assert len(report.proved) == 5
+    assert not report.conditions
+
+
+def test_facts_of_sizes_and_what_a_host_has_to_ask(small):
+    (s,) = dims("S", multiple_of=8, at_most=64)
+    found, report = made((s, s, s), **ANY["both"]).paddings.check()
+    assert (found, report.holds) == ((), True)
+    assert report.proved[1].endswith("A of (8,8), A of (64,64), A of (48,48), B of (8,8), B of (64,64), B of (48,48)")
+    assert made((70, 20, dims("K", at_least=100)[0]), **ANY["A"]).check().holds
+    assert [str(c) for c in made(dims("M N K"), **ANY["A"]).conditions] == [
+        "K <= 2147483392",
+        "N <= 4294967295",
+    ]
+    b = made(dims("M N K"), **ANY["A"])
+    with pytest.raises(RangeError, match="K <= 2147483392"):
+        b.at(M=1, N=1, K=2**31)
+
+
+def test_every_fault_of_a_vector_core_of_any_size_is_found(small):
+    """A statement is left out, or a name has another value, of a matrix or of both: it shows."""
+    b = any_size("both")
+    assert not b.paddings.check()[0]
+    for which in "AB":
+        body = b.paddings.bodies[which]
+        numbered = [(i, s) for i, s in enumerate(flat(body)) if not isinstance(s, (Loop, Part))]
+        assert len(numbered) == 20
+        # of a larger span the last tile has no rows: nothing is moved
+        assigned = [(i, s) for i, s in numbered if isinstance(s, programs.Assign)]
+        changes = [(i, s, ()) for i, s in numbered]
+        changes += [(i, s, (s._replace(value=s.value + 1),)) for i, s in assigned if "Span" not in str(s.variable)]
+        changes += [(i, s, (s._replace(id=1 - s.id),)) for i, s in numbered if isinstance(s, programs.SetFlag)]
+        for i, s, instead in some(changes, 8):
+            wrong = AnyPaddings(b.plan.arch, b.paddings.matrices)
+            wrong.__dict__["bodies"] = {**b.paddings.bodies, which: changed(body, i, instead)}
+            assert fails(wrong), s
+
+
+def fails(paddings):
+    try:
+        findings, report = paddings.check()
+    except (TlaError, KeyError):
+        return True
+    return bool(findings) or not report.holds
+
+
+def flat(body):
+    for s in body:
+        yield s
+        yield from flat(getattr(s, "body", ()))
+
+
+def changed(body, at, instead):
+    """A body whose statement number `at`, of all in it, is another, or none."""
+    count = iter(range(10**6))
+
+    def go(statements):
+        for s in statements:
+            if next(count) == at:
+                yield from instead
+            else:
+                yield s._replace(body=tuple(go(s.body))) if hasattr(s, "body") else s
+
+    return tuple(go(body))
+
+
+@pytest.mark.skipif(available() is not None, reason=str(available()))
+@pytest.mark.parametrize("name", ["B", "bytes"])
+def test_the_text_for_any_size_does_what_the_block_does(name, small, tmp_path):
+    """Vector cores, compiled once, for sizes of which some leave cores without rows: their logs are checked."""
+    b = any_size(name)
+    main = "int main(int, char **v) { tla_log::block_index() = atoi(v[1]); tla_log::block_count() = atoi(v[2]);"
+    places = [t for t in b.program.buffers.values() if t.position == "GM"]
+    call = "".join(f", reinterpret_cast<uint8_t *>({t.address:#x}ull)" for t in places)
+    text = "#ifndef __global__\n#define __global__\n#endif\n" + b.text()
+    text += f"{main} kernel_main(atoi(v[3]), atoi(v[4]), atoi(v[5]){call}); }}"
+    for side in ("AIV", "AIC"):
+        told = "".join(
+            f"#undef ASCEND_IS_{x}\n#define ASCEND_IS_{x} constexpr ({int(x == side)})\n" for x in ("AIC", "AIV")
+        )
+        program = built(told + text, "AtlasA2", tmp_path, f"{side}_{name}", side)
+        for m, n, k in [(1, 2, 70), (9, 33, 1100), (70, 65, 40)]:
+            known = b.at(M=m, N=n, K=k)
+            for core in range(b.cores if side == "AIC" else 2 * b.cores):
+                lines = subprocess.run(
+                    [program, *map(str, (core, b.cores, m, n, k))], capture_output=True, text=True, check=True
+                ).stdout.splitlines()
+                results = [known.result(known.schedule.table[core])] if side == "AIC" else known.paddings.results(core)
+                report = check(lines, known.tensors, results)
+                assert report.holds, (side, core, (m, n, k), str(report))
 
 
 @pytest.mark.skipif(available() is not None, reason=str(available()))

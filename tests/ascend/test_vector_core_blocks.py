@@ -63,6 +63,8 @@ def test_the_example_of_catlass_in_its_own_tiles():
         over((257, 40, 70), tiles=tiles, stages={"UB": 2})
 
 
+#: Tiles of blocks of any size: by day the smallest in which k has two parts and halves of columns are whole fractals.
+ANY_TILES = amount(((32, 32, 64), (32, 32, 32)), TILES)
 #: Blocks of any size over vector cores.
 ANY = {
     "SPLIT_M": {"stages": {"UB": 2, "L0C": 2}, "cores": 2, "b": (half, ColumnMajor)},
@@ -75,7 +77,7 @@ ANY = {
 def test_blocks_of_any_size_over_vector_cores(split):
     """Proved for all sizes; executed with tails, of one row and of few columns too, they are numpy's and issue what the
     block of each size does."""
-    made = over(dims("M N K", at_most=2**29), split, **ANY[split])
+    made = over(dims("M N K", at_most=2**29), split, ANY_TILES, **ANY[split])
     report = made.check()
     assert report.holds, str(report)
     assert len(report.proved) == 3
@@ -96,7 +98,7 @@ def test_any_size_is_refused_where_a_tile_does_not_hold_what_fixpipe_moves():
     with pytest.raises(LeafTypeError, match="an even number of columns of 16"):
         over(dims("M N K", at_most=2**29), "SPLIT_N", unit_flag=True)
     whole = (*dims("M K", at_most=2**29), dim("N", at_most=2**29, multiple_of=32))
-    assert over((whole[0], whole[2], whole[1]), "SPLIT_N", unit_flag=True).check().holds
+    assert over((whole[0], whole[2], whole[1]), "SPLIT_N", ANY_TILES, unit_flag=True).check().holds
 
 
 def test_a_fault_between_cores_of_any_size_is_found():

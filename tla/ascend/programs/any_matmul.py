@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +16,10 @@ from ...core.errors import RangeError, Unproven, require_type
 from ...core.int_tuple import shown
 from ...core.ints import IntLike, known
 from ...symbolic.conditions import Condition, assuming
-from ...symbolic.facts import symbols_in
-from ...symbolic.proofs import greatest, least
 from ..schedules import BlockSwizzle
 from .any_order import MANY, Tiles, prove_order
-from .any_sizes import CORE, CORES, AnyCore, buffers_of, conditions_of
+from .any_paddings import AnyPaddings
+from .any_sizes import CORE, CORES, AnyCore, around, buffers_of, conditions_of, facts_of
 from .any_text import ascendc
 from .block import Plan
 from .channels import channel_numbers
@@ -48,6 +47,7 @@ class AnyMatmulBlock:
     cores      how many there are where it is executed or checked: the text is for any number
     slices     of k, which are added in C
     made       gives the block of a problem whose sizes are numbers
+    paddings   the matrices that vector cores lay out anew before (AnyPaddings), or None
 
     >>> from tla import dims
     >>> from tla.ascend import block
@@ -65,6 +65,7 @@ class AnyMatmulBlock:
     cores: int
     slices: int
     made: Callable[[tuple[int, int, int]], MatmulBlock]
+    paddings: AnyPaddings | None = None
 
     @property
     def buffers(self) -> Mapping[str, Buffer]:
@@ -77,9 +78,12 @@ class AnyMatmulBlock:
         core = AnyCore(self.plan, self.problem, self.swizzle, self.slices)
         with assuming() as recorded:
             body = tuple(core.any_blocks())
-        buffers = {**tensors_of(self.plan, self.problem[1]), **self.buffers}
+        before = self.paddings
+        tensors = {**tensors_of(self.plan, self.problem[1]), **({} if before is None else before.tensors)}
+        buffers = {**dict(sorted(tensors.items(), key=lambda x: x[1].address)), **self.buffers}
         program = Program(self.plan.arch, buffers, body, {**names, "core": CORE, "cores": CORES})
-        return program, conditions_of(core, recorded, names)
+        own = () if before is None else before.conditions
+        return program, (*dict.fromkeys((*own, *conditions_of(core, recorded, names))),)
 
     @property
     def program(self) -> Program:
@@ -147,6 +151,8 @@ class AnyMatmulBlock:
         beside |= channel_numbers(block.problem[1], self.plan.channels, scale)
         if self.plan.sparse:
             b, beside["index"] = densified(b, (block.problem[2], block.problem[1]))
+        if self.paddings is not None and block.paddings is not None:
+            block = replace(block, paddings=self.paddings.at(block.paddings))
         return executed(block, [self.program_at(block, core) for core in range(self.cores)], a, b, bias, beside, before)
 
     def _block_of(self, sizes: tuple[int, int, int]) -> MatmulBlock:
@@ -171,9 +177,11 @@ class AnyMatmulBlock:
         """
         proof = prove_order(self.program, [*self._kinds()], self._tiles())
         told = [self._known(sizes) for sizes in self._classes()]
-        reports = [self._checked(b) for b in told if b is not None] if not proof.findings else []
-        report = together(reports)
-        if not (reports or proof.findings):
+        before, laid = ((), Report((), (), {})) if self.paddings is None else self.paddings.check()
+        wrong = (*proof.findings, *before)
+        reports = [self._checked(b) for b in told if b is not None] if not wrong else []
+        report = together([*reports, laid])
+        if not (reports or wrong):
             what = f"a block of ({', '.join(map(str, self.problem))})"
             raise Unproven(what, "sizes that the facts of names allow", "give fewer facts")
         sizes = ", ".join(shown(b.problem) for b in told if b is not None)
@@ -184,8 +192,8 @@ class AnyMatmulBlock:
             "blocks",
             f"each element of C, and all of memory, for every class of tails: {sizes}",
         )
-        findings = (*proof.findings, *report.findings)
-        return Report(findings, report.notes, report.counts, proved if not findings else (), self.conditions)
+        findings, every = (*wrong, *report.findings), (*proved, *laid.proved)
+        return Report(findings, report.notes, report.counts, every if not findings else (), self.conditions)
 
     def _checked(self, b: MatmulBlock) -> Report:
         """The report of the program for one problem."""
@@ -218,7 +226,7 @@ class AnyMatmulBlock:
             return Tiles(1, MANY, 1, lambda tiles: self._ends(tiles * self.slices))
         if self.slices > 1:
             return Tiles(1, 1, 1, lambda _tiles: self._ends(1))
-        low, high, unit = _facts(k)
+        low, high, unit = facts_of(k)
         most = MANY if high is None else min(MANY, -(-high // step))
         return Tiles(-(-low // step), most, math.lcm(unit, step) // step, self._depths)
 
@@ -234,7 +242,7 @@ class AnyMatmulBlock:
         """The sizes of problems of so many tiles of k, for every number of parts of the last that facts allow."""
         (_, _, step), (_, _, deep), k = self.plan.tiling.l1, self.plan.tiling.l0, self.problem[2]
         rest = {str(x): 1 for x in self.problem[:2] if known(x) is None}
-        low, high, unit = _facts(k)
+        low, high, unit = facts_of(k)
         found = []
         for end in range((tiles - 1) * step + deep, tiles * step + 1, deep):
             size = min(end, end if high is None else high) // unit * unit
@@ -249,20 +257,13 @@ class AnyMatmulBlock:
         not, in one tile of L1 and behind two whole ones.
         """
         (m, n, k), (_, _, deep) = self.plan.tiling.l1, self.plan.tiling.l0
-        rows, columns = (self._around(x, near) for x, near in zip(self.problem, ((m + 5, 1, m), (7, n, n + 9))))
+        rows, columns = (around(x, near) for x, near in zip(self.problem, ((m + 5, 1, m), (7, n, n + 9))))
         parts = [size for part in range(0, k, deep) for size in (part + deep, part + deep // 2 + 1)]
         cut = [self.slices * k - n for n in (k, 1, 0)] if self.slices > 1 else []
-        depths = self._around(self.problem[2], [*parts, k + 1, *(2 * k + size for size in parts[:2]), *cut])
+        depths = around(self.problem[2], [*parts, k + 1, *(2 * k + size for size in parts[:2]), *cut])
         count = max(len(rows) * len(columns), len(depths))
         pairs = itertools.islice(itertools.cycle(itertools.product(rows, columns)), count)
         return [*dict.fromkeys((*pair, depth) for pair, depth in zip(pairs, itertools.cycle(depths)))]
-
-    def _around(self, x: Any, sizes: Iterable[int]) -> list[int]:
-        """Sizes like these that a name may have by its facts; the number, where it is one."""
-        low, high, unit = _facts(x)
-        inside = (max(size, low) if high is None else min(max(size, low), high) for size in sizes)
-        near = (n for size in inside for n in (-(-size // unit) * unit, size // unit * unit))
-        return [*dict.fromkeys(n for n in near if low <= n <= (high or n))]
 
     def text(self, language: str = "ascendc", name: str = "kernel_main") -> str:
         """The kernel as text, for problems of any size on any number of cores.
@@ -288,12 +289,5 @@ class AnyMatmulBlock:
             return catlass_of(self.plan, repr(self.swizzle), proved, name)
         if language == "dsl":
             return dsl(self.plan, self.swizzle, proved, name)
-        return ascendc(self.plan, self.program, self.conditions, repr(self.swizzle), name)
-
-
-def _facts(x: Any) -> tuple[int, int | None, int]:
-    """The least and the largest value of a size, None where there is no largest, and what it is a multiple of."""
-    if (n := known(x)) is not None:
-        return n, n, 1
-    (symbol,) = symbols_in(x.poly)
-    return max(least(x.poly) or 0, symbol.unit), greatest(x.poly), symbol.unit
+        before = None if self.paddings is None else self.paddings.program
+        return ascendc(self.plan, self.program, self.conditions, repr(self.swizzle), name, before)

@@ -25,6 +25,7 @@ from ...core.questions import at_most, divides
 from ...symbolic.conditions import Condition, assuming
 from ...symbolic.declare import dim, index
 from ...symbolic.facts import symbols_in
+from ...symbolic.proofs import greatest, least
 from ...tensors.views import GetTile
 from ..schedules import BlockSwizzle
 from ..schedules.any_sizes import FAR, coordinates
@@ -39,6 +40,7 @@ from .block import Core, Operand, Plan
 from .channels import scaled
 from .check import FEW_FRACTALS
 from .mmad import MX_PAIR
+from .paddings import in_whole_rows
 from .scales import zeros_behind
 from .statements import Assign, Buffer, Move, Multiply, Part, PipeBarrier, SetAtomic, SetFlag, WaitFlag
 from .vector_cores import in_ub, over_ub
@@ -47,6 +49,8 @@ _NAMES = """
 core cores shared turn task strip inside width blocksM blocksN blockM blockN tileM tileN rowsM
 tiles kTile tileK fillTile fillStage fillK parts kPart partK restM restN restK
 l1Stage l0AStage l0BStage l0CStage ubStage i slice number tilesK firstTile
+padFirstA padCountA padStepA padWideA padAcrossA padTurnA padRowA padRowsA padColumnA padColumnsA padBelowA padBehindA
+padFirstB padCountB padStepB padWideB padAcrossB padTurnB padRowB padRowsB padColumnB padColumnsB padBelowB padBehindB
 splitAt0 share0 ubRest0 splitAt1 share1 ubRest1 fillPairs restPairs partPairs
 """
 #: The names of a program besides those of its sizes.
@@ -120,6 +124,22 @@ def _sizes(at: str, size: str, rest: str, tile: int, whole: Any) -> Sizes:
     )
 
 
+def facts_of(x: Any) -> tuple[int, int | None, int]:
+    """The least and the largest value of a size, None where there is no largest, and what it is a multiple of."""
+    if (n := known(x)) is not None:
+        return n, n, 1
+    (symbol,) = symbols_in(x.poly)
+    return max(least(x.poly) or 0, symbol.unit), greatest(x.poly), symbol.unit
+
+
+def around(x: Any, sizes: Iterable[int]) -> list[int]:
+    """Sizes like these that a name may have by its facts; the number, where it is one."""
+    low, high, unit = facts_of(x)
+    inside = (max(size, low) if high is None else min(max(size, low), high) for size in sizes)
+    near = (n for size in inside for n in (-(-size // unit) * unit, size // unit * unit))
+    return [*dict.fromkeys(n for n in near if low <= n <= (high or n))]
+
+
 def unit_of(x: Any) -> int:
     """The largest number that a size is known to be a multiple of; of a number itself."""
     if (n := known(x)) is not None:
@@ -140,7 +160,7 @@ class AnyCore(Core):
         self.k = _sizes("fillTile", "fillK", "restK", k, problem[2])
         high, wide, depth = (x.extent for x in (self.m, self.n, self.k))
         shapes = (high, depth), plan.held("B", depth, wide), (high, wide)
-        a, b, c = (_laid(x, shape) for x, shape in zip((plan.a, plan.b, plan.c), shapes))
+        a, b, c = (_laid(x, s, n in plan.padded) for n, x, s in zip("ABC", (plan.a, plan.b, plan.c), shapes))
         super().__init__(replace(plan, a=a, b=b, c=c))
         self.rows = (
             dim("rowsM", at_least=larger(2, self.m.size), at_most=m) if "AtlasA" in plan.arch.name else self.m.size
@@ -192,7 +212,7 @@ class AnyCore(Core):
     def _part(self, what: str, dst: str, src: str, made: Iterable[Step], beside: str = "") -> Part:
         """A transfer as statements, from the stage of one buffer to that of another; beside: that of Fixpipe's scales."""
         shifts = self._shift(dst), self._shift(src)
-        return Part(what, dst, src, tuple(_moves(self.settled(made), dst, src, shifts, beside)))
+        return Part(what, dst, src, tuple(moves_of(self.settled(made), dst, src, shifts, beside)))
 
     def _shift(self, name: str) -> Any:
         """The offset of the stage of a buffer that is in use [elements]."""
@@ -279,17 +299,18 @@ class AnyCore(Core):
             made: Any = self._load(which, tuple(x.start for x in sides), tuple(x.size for x in sides))
             self._within(f"{which} to L1", name, self.plan.l1_layouts["AB".index(which)], made.beyond, 8)
             shifts = self.fill_stage * self._size(name), 0
-            body = [*_moves(self.settled(made), name, which, shifts)]
+            source = self.plan.source(which)
+            body = [*moves_of(self.settled(made), name, source, shifts)]
             yield WaitFlag("MTE1_MTE2", flag)
             if self.plan.scales:
                 body += self._zeros(which, sides[which == "B"])
-            yield Part(f"{which} to L1", name, which, tuple(body))
+            yield Part(f"{which} to L1", name, source, tuple(body))
             yield from self._fill_with_scales(which, sides[which == "B"]) if self.plan.scales else ()
             if self.plan.sparse and which == "B":
                 index: Any = self._load_index((self.k.start, self.n.start), self.k.size, self.n.size)
                 self._within("index to L1", "l1Index", self.plan.buffers["l1Index0"].layout, index.beyond, 8)
                 shifts = self.fill_stage * self._size("l1Index"), 0
-                moves = _moves(self.settled(index), "l1Index", "index", shifts)
+                moves = moves_of(self.settled(index), "l1Index", "index", shifts)
                 yield Part("index to L1", "l1Index", "index", tuple(moves))
             yield SetFlag("MTE2_MTE1", flag)
 
@@ -314,7 +335,7 @@ class AnyCore(Core):
         self._within(f"scales of {which} to L1", name, self.plan.buffers[f"{name}0"].layout, made.beyond, 8)
         shifts = self.fill_stage * self._size(name), 0
         what, src = f"scales of {which} to L1", f"scale{which}"
-        yield Part(what, name, src, tuple(_moves(self.settled(made, [pairs]), name, src, shifts)))
+        yield Part(what, name, src, tuple(moves_of(self.settled(made, [pairs]), name, src, shifts)))
 
     def _biases_in(self) -> Iterator[Any]:
         (filled, flag), _ = self._bias_flags()
@@ -351,7 +372,7 @@ class AnyCore(Core):
         if which == "A" or not self.plan.sparse:
             return self._part(f"{which} to L0", f"l0{which}", f"l1{which}", made)
         shift = self._shift("l1Index")
-        moves = [*_moves(self.settled(made), "l0B", "l1B", (self._shift("l0B"), self._shift("l1B")), "l1Index")]
+        moves = [*moves_of(self.settled(made), "l0B", "l1B", (self._shift("l0B"), self._shift("l1B")), "l1Index")]
         return Part("B to L0", "l0B", "l1B", tuple(_with_index_further(moves, shift)))
 
     def _multiplied(self) -> Iterator[Any]:
@@ -444,8 +465,10 @@ class AnyCore(Core):
         return self.plan.tiling.stages[name.replace("l", "L").replace("ub", "UB")]
 
 
-def _laid(x: Operand, sizes: tuple[Any, ...]) -> Operand:
-    """A matrix of other sizes."""
+def _laid(x: Operand, sizes: tuple[Any, ...], padded: bool = False) -> Operand:
+    """A matrix of other sizes; padded: whether in rows of whole 512 bytes."""
+    if padded:
+        return Operand(x.element, x.tag, in_whole_rows(x, sizes))
     return Operand(x.element, x.tag, x.tag.MakeLayout(x.element, *sizes))
 
 
@@ -454,9 +477,9 @@ def _stage(name: str, count: int) -> Any:
     return index(name, count) if count > 1 else 0
 
 
-def _moves(steps: Iterable[Step], dst: str, src: str, shifts: tuple[Any, Any], beside: str = "") -> Iterator[Any]:
+def moves_of(steps: Iterable[Step], dst: str, src: str, shifts: tuple[Any, Any], beside: str = "") -> Iterator[Any]:
     """Steps of a transfer as statements, so many elements further."""
-    again = functools.partial(_moves, dst=dst, src=src, shifts=shifts, beside=beside)
+    again = functools.partial(moves_of, dst=dst, src=src, shifts=shifts, beside=beside)
     for step in steps:
         if isinstance(step, TransferInstruction):
             yield Move(dst, src, replace(step, dst=step.dst + shifts[0], src=step.src + shifts[1]), beside)

@@ -16,9 +16,10 @@ from ...symbolic.conditions import Condition
 from ..transfers.instruction import c_text
 from ..transfers.steps import Loop, When, text_of as step_lines
 from .block import Plan
+from .paddings import BESIDE
 from .statements import Assign, Buffer, Part, Program
-from .text import global_tensor, memories, require_names, sides_of, statement_text
-from .trace import pipe_of_statement
+from .text import behind, global_tensor, memories, require_names, sides_of, statement_text
+from .trace import PIPES, pipe_of_statement
 
 #: Functions of integers that AscendC has not.
 _FUNCTIONS = (
@@ -30,13 +31,25 @@ _CALLS = {"min": "smaller", "max": "larger"}
 _ASSIGNED, _WORD = re.compile(r"\s*(\w+) = "), re.compile(r"[A-Za-z_]\w*")
 
 
-def ascendc(plan: Plan, program: Program, conditions: Sequence[Condition], swizzle: str, name: str) -> str:
-    """The kernel of a block of any size in AscendC. Raises what AnyMatmulBlock.text raises."""
+def ascendc(
+    plan: Plan,
+    program: Program,
+    conditions: Sequence[Condition],
+    swizzle: str,
+    name: str,
+    before: Program | None = None,
+) -> str:
+    """The kernel of a block of any size in AscendC; before: the program of its vector cores. Raises what AnyMatmulBlock.text raises."""
     require_names((*program.buffers.values(),))
     held = [b for b in program.buffers.values() if b.position == "GM"]
     local = [b for b in program.buffers.values() if b.position != "GM"]
     sizes = [str(n) for n in program.parameters if n not in ("core", "cores")]
     given = ", ".join([*(f"int64_t {n}" for n in sizes), *(f"GM_ADDR {b.name}_gm" for b in held)])
+    lines = sides_of(local, functools.partial(_side, program))
+    if before is not None:
+        number, count = "AscendC::GetBlockIdx()", f"AscendC::GetBlockNum() * {BESIDE}"
+        own = [b for b in before.buffers.values() if b.position != "GM"]
+        lines = behind(_side(before, own, (*PIPES, "ALL"), number, count), lines)
     return "\n".join(
         [
             f"// {name}: C = A * B{' + bias' * plan.bias} on {plan.arch}, for any {', '.join(sizes)} and number of "
@@ -48,20 +61,22 @@ def ascendc(plan: Plan, program: Program, conditions: Sequence[Condition], swizz
             *_FUNCTIONS,
             f'extern "C" __global__ __aicore__ void {name}({given}) {{',
             *(f"    {line}" for b in held for line in global_tensor(b)),
-            *(f"    {line}" for line in sides_of(local, functools.partial(_side, program))),
+            *(f"    {line}" for line in lines),
             "}",
             "",
         ]
     )
 
 
-def _side(program: Program, local: Iterable[Buffer], pipes: Sequence[str], core: str) -> Iterator[str]:
-    """The buffers and the statements of the pipes of one side of every core; core: its number in C++."""
+def _side(
+    program: Program, local: Iterable[Buffer], pipes: Sequence[str], core: str, cores: str = "AscendC::GetBlockNum()"
+) -> Iterator[str]:
+    """The buffers and the statements of the pipes of one side of every core; core, cores: its number and theirs in C++."""
     body = tuple(_of_pipes(program.body, pipes, program.buffers))
-    lines = _used([*_lines(body, program.buffers["C"].element)])
+    lines = _used([*_lines(body, program.buffers["C"].element if "C" in program.buffers else None)])
     own = dict.fromkeys(found[1] for found in map(_ASSIGNED.match, lines) if found)
     yield from memories(local, dict(program.arch.sizes))
-    yield f"const int64_t core = {core}, cores = AscendC::GetBlockNum();"
+    yield f"const int64_t core = {core}, cores = {cores};"
     yield f"int64_t {', '.join(own)};"
     yield from lines
 
@@ -91,7 +106,7 @@ def _of_pipes(body: Iterable[Any], pipes: Sequence[str], buffers: Mapping[str, B
             yield s
 
 
-def _lines(body: Iterable[Any], added: Element) -> Iterator[str]:
+def _lines(body: Iterable[Any], added: Element | None) -> Iterator[str]:
     """The lines of statements; added: the type of what is added in global memory."""
 
     def one(s: Any) -> Iterator[str]:

@@ -26,6 +26,7 @@ from ..schedules.swizzles import require_product_swizzle
 from ..tags import GIVEN, PaddingColumnMajor, PaddingRowMajor, RowMajor, Tag, nZ, zN
 from ..transfers.fixpipe import settings_of
 from .any_matmul import AnyMatmulBlock
+from .any_paddings import AnyPaddings
 from .any_sizes import NAMES
 from .block import L1_TAGS, Operand, Plan, Tiling
 from .matmul import MatmulBlock
@@ -86,7 +87,7 @@ def block(
     padding        {"A": "PADDING_NZ", "B": "PADDING_ND"}: what vector cores lay out anew before, in a workspace that the
                    kernel is given: PADDING_ND in rows of whole 512 bytes, PADDING_NZ in fractals (on AtlasA2 and AtlasA3),
                    PADDING_BLOCK_ND in blocks of rows, each a tile of L1
-    Returns        MatmulBlock; of sizes that are names AnyMatmulBlock, whose matrices have tags, without padding
+    Returns        MatmulBlock; of sizes that are names AnyMatmulBlock, whose matrices have tags, with PADDING_ND alone
     Raises         LeafTypeError for types and tags that no instruction has; RangeError for tiles that do not fit, or
                    lie at no whole unit; Unproven for a transfer that is not proved to be right
 
@@ -132,7 +133,8 @@ def block(
         if split is not None:
             require_split(split, arch, (out.element, out.tag), total, factor > 1, quant)
             require_whole_halves(split, unit_flag, _widths(n, tiles[1]), out.element)
-        plan = Plan(arch, left, right, out, total, bias, tiling, adds=factor > 1, **options)
+        padded = tuple(x.name for x in matrices)
+        plan = Plan(arch, left, right, out, total, bias, tiling, adds=factor > 1, padded=padded, **options)
         rest: dict[str, Any] = {
             "a": a,
             "b": b,
@@ -142,9 +144,10 @@ def block(
             "swizzle": swizzle,
             "cores": cores,
         }
-        rest["splitkFactor"] = factor
+        rest |= {"splitkFactor": factor, "padding": padding}
         again = functools.partial(block, l1=l1, l0=l0, arch=arch, **rest, **options)
-        made = AnyMatmulBlock(sizes, plan, swizzle, positive("cores", cores), factor, again)
+        before = AnyPaddings(arch, tuple(matrices)) if matrices else None
+        made = AnyMatmulBlock(sizes, plan, swizzle, positive("cores", cores), factor, again, before)
         _ = made.program
         return made
     schedule = swizzle(sizes, tiles, cores=cores, splitkFactor=splitkFactor)
@@ -171,9 +174,10 @@ def _padded(
         return [], a, b
     if not isinstance(given, Mapping) or {*given} - {"A", "B"}:
         raise LeafTypeError(f"padding={given!r:.60}", "a way for A, for B, or for both", 'write {"A": "PADDING_NZ"}')
-    if given and open_:
-        what, fix = "padding= of sizes that are names", "write block((1000, 700, 500), ...)"
-        raise LeafTypeError(what, "a problem of numbers: the shares of vector cores are cut for each", fix)
+    for way in given.values() if open_ else ():
+        if way in ("PADDING_NZ", "PADDING_BLOCK_ND"):
+            what, fix = f"{way} of sizes that are names", "write PADDING_ND, or block((1000, 700, 500), ...)"
+            raise LeafTypeError(what, "a problem of numbers: fractals and blocks have tails of their own", fix)
     for name in ("scales", "sparse", "split"):
         if given and options[name]:
             raise LeafTypeError(f"padding= of a block with {name}=", f"one without {name}=", "leave out padding=")

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...core.arithmetic import round_up
 from ...core.errors import LeafTypeError
 from ...core.layout import Layout, require_origin
+from ...core.leaf_arithmetic import ceil_div
 from ...tensors.tensor import Tensor
 from ...tensors.views import GetTile
 from ..architecture import Architecture
@@ -39,9 +40,9 @@ if TYPE_CHECKING:
 #: A way of padding -> the bytes of UB that a tile of it has at most.
 WAYS = {"PADDING_ND": 96 * 1024, "PADDING_NZ": 48 * 1024, "PADDING_BLOCK_ND": 96 * 1024}
 #: The bytes that PADDING_ND makes rows a multiple of: these are read best.
-_WHOLE = 512
+WHOLE = 512
 #: The vector cores beside a core for matrices, and the tiles that are in UB at a time.
-BESIDE, _STAGES = 2, 2
+BESIDE, STAGES = 2, 2
 #: The rows of a tile of PADDING_NZ, and of a repeat of its Copy.
 _ROWS, _OF_REPEAT = 16, 8
 
@@ -63,10 +64,22 @@ class Padded(NamedTuple):
         return self.before.tag is ColumnMajor
 
     @property
-    def sizes(self) -> tuple[int, int]:
-        """The number of rows, and the length of each; of one that is turned those of columns."""
-        m, n = map(int, require_origin(self.name, self.before.layout))
+    def open_sizes(self) -> tuple[Any, Any]:
+        """The number of rows, and the length of each, names or numbers; of one that is turned those of columns."""
+        m, n = require_origin(self.name, self.before.layout)
         return (n, m) if self.turned else (m, n)
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """The number of rows, and the length of each, where they are numbers."""
+        high, wide = self.open_sizes
+        return int(high), int(wide)
+
+    def of(self, shape: tuple[Any, Any]) -> Padded:
+        """The matrix of another shape, in rows of whole 512 bytes again."""
+        x = self.before
+        before = Operand(x.element, x.tag, x.tag.MakeLayout(x.element, *shape))
+        return self._replace(before=before, after=Operand(x.element, x.tag, in_whole_rows(x, shape)))
 
     def rows(self, x: Operand) -> Tensor:
         """The matrix in global memory as rows, before or after; of blocks the last ones whole."""
@@ -118,8 +131,15 @@ def padded(name: str, x: Operand, way: str, block: tuple[int, int]) -> Padded:
     if way == "PADDING_BLOCK_ND":
         tag = PaddingRowMajor if x.tag is RowMajor else PaddingColumnMajor
         return Padded(name, way, x, Operand(x.element, tag, tag.MakeLayout(x.element, *sizes, *block)))
-    ld = round_up(int(sizes[1 if x.tag is RowMajor else 0]), _WHOLE * 8 // x.element.bits)
-    return Padded(name, way, x, Operand(x.element, x.tag, x.tag.MakeLayout(x.element, *sizes, ld=ld)))
+    return Padded(name, way, x, Operand(x.element, x.tag, in_whole_rows(x, sizes)))
+
+
+def in_whole_rows(x: Operand, sizes: tuple[Any, ...]) -> Layout:
+    """The layout of a matrix of these sizes in rows, or columns, of whole 512 bytes."""
+    unit = WHOLE * 8 // x.element.bits
+    ld = ceil_div(sizes[1 if x.tag is RowMajor else 0], unit) * unit
+    layout: Layout = x.tag.MakeLayout(x.element, *sizes, ld=ld)
+    return layout
 
 
 @dataclass(frozen=True)
@@ -147,7 +167,7 @@ class Paddings:
         for x in self.matrices:
             size, sides = self.room[x.way], ("In", "Out") if x.way == "PADDING_NZ" else ("In",)
             flat = Layout((size * 8 // x.before.element.bits,), (1,))
-            for i, (stage, side) in enumerate(itertools.product(range(_STAGES), sides)):
+            for i, (stage, side) in enumerate(itertools.product(range(STAGES), sides)):
                 name = f"ub{x.name}{side}{stage}"
                 found[name] = Buffer(name, "UB", x.before.element, flat, i * size)
         return found
@@ -164,10 +184,10 @@ class Paddings:
         """The statements of a vector core for one matrix: each tile goes from pipe to pipe, and each pipe says when its
         buffer may be filled again."""
         pipes = ("MTE2", "V", "MTE3") if x.way == "PADDING_NZ" else ("MTE2", "MTE3")
-        free = [(f"{after}_{pipe}", i) for pipe, after in itertools.pairwise(pipes) for i in range(_STAGES)]
+        free = [(f"{after}_{pipe}", i) for pipe, after in itertools.pairwise(pipes) for i in range(STAGES)]
         yield from (SetFlag(*flag) for flag in free)
         for number, box in enumerate(x.tiles(self.room[x.way], core, self.count)):
-            stage = number % _STAGES
+            stage = number % STAGES
             for pipe, before, after, part in zip(pipes, ("", *pipes), (*pipes[1:], ""), moves(x, *box, stage)):
                 yield from [WaitFlag(f"{before}_{pipe}", stage)] if before else []
                 yield from [WaitFlag(f"{after}_{pipe}", stage)] if after else []
@@ -197,14 +217,22 @@ class Paddings:
         made = transfer(begin, end, self.arch, element=e)
         return Part(what, dst, src, tuple(Move(dst, src, i) for i in made))
 
-    def check(self, core: int) -> Report:
-        """Check the program of a vector core: its tiles of each workspace are those of the matrix."""
+    def results(self, core: int) -> list[Copied]:
+        """The results of a vector core: its tiles of each workspace are those of the matrix."""
         results = []
         for x in self.matrices:
             boxes = x.tiles(self.room[x.way], core, self.count)
             parts = ((a[::-1], b[::-1]) if x.turned else (a, b) for a, b in boxes)
             results.append(Copied(f"W{x.name}", x.name, tuple(parts)))
-        return check_program(self.programs[core], results)
+        return results
+
+    def check(self, core: int) -> Report:
+        """Check the program of a vector core."""
+        return check_program(self.programs[core], self.results(core), self.values(core))
+
+    def values(self, core: int) -> Mapping[str, int]:
+        """The values of the names of a core's program: it has none."""
+        return {}
 
     def reports(self) -> tuple[Report, ...]:
         """The report of each vector core."""
@@ -214,8 +242,8 @@ class Paddings:
         """Execute the programs of all vector cores on the matrices by name: what is in each workspace then."""
         made: dict[str, Any] = {}
         held = {x.name: given[x.name] for x in self.matrices}
-        for program in self.programs:
-            done = execute_program(program, held)
+        for core, program in enumerate(self.programs):
+            done = execute_program(program, held, self.values(core))
             made = {f"W{name}": merged(made.get(f"W{name}"), done.get(f"W{name}")) for name in held}
         return made
 

@@ -95,7 +95,9 @@ def of_programs(made: Sequence[Program], name: str, remarks: Iterable[str], befo
     lines += [f'extern "C" __global__ __aicore__ void {name}({given}) {{']
     lines += [f"    {line}" for b in held for line in global_tensor(b)]
     if before:
-        lines += [f"    {line}" for line in _behind(made, before)]
+        number = "AscendC::GetBlockIdx()"
+        sides = (_side(x, _by_place(x)[1], (*PIPES, "ALL"), number) for x in (before, made))
+        lines += [f"    {line}" for line in behind(*sides)]
     else:
         lines += [f"    {line}" for line in sides_of(local, functools.partial(_side, made))]
     return "\n".join([*lines, "}", ""])
@@ -107,16 +109,13 @@ def _by_place(made: Sequence[Program]) -> tuple[list[Buffer], list[Buffer]]:
     return [b for b in buffers if b.position == "GM"], [b for b in buffers if b.position != "GM"]
 
 
-def _behind(made: Sequence[Program], before: Sequence[Program]) -> Iterator[str]:
-    """The statements of a kernel whose vector cores do something before: they meet, and each tells its core."""
-    wait, mode, pipes = "AscendC::CrossCoreWaitFlag", "AscendC::CrossCoreSetFlag", (*PIPES, "ALL")
+def behind(before: Iterable[str], made: Iterable[str]) -> Iterator[str]:
+    """The lines of a kernel, behind those of vector cores that do something before: they meet, and each tells its core."""
+    wait, mode = "AscendC::CrossCoreWaitFlag", "AscendC::CrossCoreSetFlag"
     meet = [f"{mode}<0x0, PIPE_MTE3>({_MEET});", f"{wait}({_MEET});", f"{mode}<0x2, PIPE_MTE3>({_DONE});"]
-    for side, told, lines, behind in (
-        ("AIV", (), _side(before, _by_place(before)[1], pipes, "AscendC::GetBlockIdx()"), meet),
-        ("AIC", [f"{wait}({_DONE});"], _side(made, _by_place(made)[1], pipes, "AscendC::GetBlockIdx()"), ()),
-    ):
+    for side, told, lines, after in (("AIV", (), before, meet), ("AIC", [f"{wait}({_DONE});"], made, ())):
         yield f"if ASCEND_IS_{side} {{"
-        yield from (f"    {line}" for line in (*told, *lines, *behind))
+        yield from (f"    {line}" for line in (*told, *lines, *after))
         yield "}"
 
 
