@@ -207,7 +207,8 @@ class AnyPaddings:
         return [*dict.fromkeys(found)]
 
     def _reports(self, x: Padded, sizes: tuple[int, int]) -> Iterator[Report]:
-        known = x.of(sizes[::-1] if x.turned else sizes)
+        high, wide = sizes
+        known = x.of((wide, high) if x.turned else (high, wide))
         own, tensors = AnyPaddings(self.arch, (x,)), AnyPaddings(self.arch, (known,)).tensors
         own.__dict__["bodies"] = {x.name: self.bodies[x.name]}
         yield from own.at(Paddings(self.arch, (known,), tensors, _FEW, WAYS)).reports()
