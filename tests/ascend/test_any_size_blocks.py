@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import random
+import re
 import subprocess
 
 import numpy as np
@@ -88,6 +89,24 @@ def test_a_tile_of_one_fractal_that_leaves_in_halves_is_proved():
         x, y, known = rng.integers(-4, 5, (m, k)), rng.integers(-4, 5, (k, n)), made.at(M=m, N=n, K=k)
         np.testing.assert_array_equal(made.execute(x, y), x @ y)
         assert [*stated(*made.program_at(known, 0))] == [*stated(known.programs[0], {})]
+
+
+@pytest.mark.parametrize("names", amount(["S S S"], ["S S S", "S S K", "S N S", "M S S"]))
+def test_a_name_that_stands_twice_is_one_size(names):
+    """Of a square matrix every class of tails that any of its sides has."""
+    by_name = {name: dim(name, at_most=2**20) for name in names.split()}
+    made = block(tuple(by_name[name] for name in names.split()), *TILES)
+    report = made.check()
+    assert report.holds, str(report)
+    sizes = [tuple(map(int, found.split(","))) for found in re.findall(r"\((\d+,\d+,\d+)\)", report.proved[2])]
+    assert all(len({*zip(names.split(), found)}) == len(by_name) for found in sizes)
+    for side, tile in ((0, 32), (1, 64), (2, 64)):
+        assert {found[side] < tile for found in sizes} == {found[side] % tile == 0 for found in sizes} == {True, False}
+    rng = np.random.default_rng(3)
+    told = {name: int(rng.integers(1, 90)) for name in by_name}
+    m, n, k = (told[name] for name in names.split())
+    x, y = rng.integers(-4, 5, (m, k)), rng.integers(-4, 5, (k, n))
+    np.testing.assert_array_equal(made.execute(x, y), x @ y)
 
 
 # ------------------------------------------------------------------------------------------------ slices of k

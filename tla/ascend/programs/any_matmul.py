@@ -254,7 +254,7 @@ class AnyMatmulBlock:
         """Sizes of every class of tails.
 
         Of m and n a tile, less than one (one row too), and both; of k every number of parts, the last of them whole or
-        not, in one tile of L1 and behind two whole ones.
+        not, in one tile of L1 and behind two whole ones. A name that stands twice has what any of its places asks for.
         """
         (m, n, k), (_, _, deep) = self.plan.tiling.l1, self.plan.tiling.l0
         rows, columns = (around(x, near) for x, near in zip(self.problem, ((m + 5, 1, m), (7, n, n + 9))))
@@ -263,7 +263,16 @@ class AnyMatmulBlock:
         depths = around(self.problem[2], [*parts, k + 1, *(2 * k + size for size in parts[:2]), *cut])
         count = max(len(rows) * len(columns), len(depths))
         pairs = itertools.islice(itertools.cycle(itertools.product(rows, columns)), count)
-        return [*dict.fromkeys((*pair, depth) for pair, depth in zip(pairs, itertools.cycle(depths)))]
+        found = ((*pair, depth) for pair, depth in zip(pairs, itertools.cycle(depths)))
+        return [*dict.fromkeys(same for sizes in found for same in self._by_name(sizes))]
+
+    def _by_name(self, sizes: tuple[int, int, int]) -> Iterator[tuple[int, int, int]]:
+        """These sizes, with one for each name: that of the first place, but of each place once its own."""
+        names = [str(x) for x in self.problem]
+        first = dict(zip(names[::-1], sizes[::-1]))
+        for name, size in zip(names, sizes):
+            m, n, k = ({**first, name: size}[x] for x in names)
+            yield m, n, k
 
     def text(self, language: str = "ascendc", name: str = "kernel_main") -> str:
         """The kernel as text, for problems of any size on any number of cores.
