@@ -148,8 +148,7 @@ class ParseError(TlaError, ValueError):
     """
 
     def __init__(self, text: str, position: int, what: str, expected: str, fix: str) -> None:
-        place = f", at position {position}\n{caret(text, position)}" if text else ", at position 0"
-        super().__init__(f"{_shown(what, MOST // 2)}{place}", expected, fix)
+        super().__init__(f"{_shown(what, MOST // 2)}, at position {position}\n{caret(text, position)}", expected, fix)
         self.args = (text, position, what, expected, fix)
         self.text, self.position = text, position
 
