@@ -8,6 +8,7 @@ import pytest
 
 from tla import TlaError
 from tla.compat import pycute, tensor_layouts, torch
+from tla.compat.door import ASKED_OFTEN
 
 from night import amount
 
@@ -20,7 +21,7 @@ FUNCTIONS = [
     for module in MODULES
     for name in getattr(module, "__all__", None) or [x for x in vars(module) if not x.startswith("_") and x != "guard"]
     if callable(getattr(module, name)) and getattr(module, name).__module__.startswith("tla.")
-    if not isinstance(getattr(module, name), type) and name not in ("is_int", "is_tuple")  # which take any one value
+    if not isinstance(getattr(module, name), type) and name not in ASKED_OFTEN
 ]
 
 
@@ -40,6 +41,16 @@ def test_nonsense_is_answered_or_refused(count):
                 assert all(error.reason), (module.__name__, name, args)
     assert len(FUNCTIONS) > 100
     assert refused > len(FUNCTIONS) / 2
+
+
+@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize("name", ASKED_OFTEN)
+def test_what_is_asked_often_needs_no_door_of_its_own(module, name):
+    for x in (None, "ab", 1.5, 0, (2, None), [2, "x"], object(), len) if hasattr(module, name) else ():
+        try:
+            getattr(module, name)(x)
+        except TlaError as error:
+            assert all(error.reason), x
 
 
 @pytest.mark.parametrize(

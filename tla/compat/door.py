@@ -15,8 +15,8 @@ from ..core.errors import LeafTypeError, RangeError, TlaError
 
 #: A longer argument is cut in a message [characters].
 SHOWN = 60
-#: Functions that take any value, and are asked often.
-TAKE_ALL = ("is_int", "is_tuple")
+#: Functions of one argument that are asked often: they take any value, or what they call has the door.
+ASKED_OFTEN = ("is_int", "is_tuple", "size")
 
 
 class WrongKind(LeafTypeError, AttributeError):
@@ -42,7 +42,7 @@ def guard(module: dict[str, Any]) -> None:
     for name in module.get("__all__") or [name for name in module if not name.startswith("_")]:
         f = module[name]
         ours = callable(f) and not isinstance(f, type) and f.__module__.startswith("tla.")
-        if ours and name not in TAKE_ALL and getattr(f, "__globals__", None) is not globals():  # once
+        if ours and name not in ASKED_OFTEN and getattr(f, "__globals__", None) is not globals():  # once
             module[name] = _guarded(f)
 
 
