@@ -107,6 +107,11 @@ class Order:
                 written = [(name, s.instruction.dst) for name in (s.dst, *both)]
                 self._touch(event, [("src", s.src, s.instruction.src), *beside], written)
 
+    @property
+    def unwaited(self) -> list[Finding]:
+        """The flags that are set at the end."""
+        return [Finding("flag", f"SetFlag {event} {id_} is waited for by nothing") for event, id_ in self.flags]
+
     def _own(self, pipe: str) -> set[Access]:
         return {a for a in self.made if a.pipe == pipe}
 
@@ -378,8 +383,7 @@ class _Walk:
         """Take what stands behind the last block: what is wrong there."""
         order = Order(self.program, at[0], self._last)
         order.take(of_body(self.program, self.after, {}))
-        left = (Finding("flag", f"SetFlag {e} {i} is waited for by nothing") for e, i in order.flags)
-        return [*order.findings, *left]
+        return [*order.findings, *order.unwaited]
 
     def turns(self, at: _At, sizes: Mapping[str, int]) -> int:
         """The number of turns of the loop over k after which states repeat.

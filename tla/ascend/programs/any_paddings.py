@@ -29,7 +29,7 @@ from ..transfers.side import tensor_at
 from ..transfers.steps import Loop, steps_at
 from .any_order import Order, State
 from .any_sizes import CORE, CORES, around, moves_of
-from .paddings import STAGES, WAYS, WHOLE, Padded, Paddings
+from .paddings import STAGES, WAYS, Padded, Paddings, whole_row
 from .results import Finding, Report, together
 from .statements import Assign, Buffer, Move, Part, Program, SetFlag, WaitFlag, in_gm, walk
 from .trace import of_body
@@ -56,8 +56,8 @@ class _Rows(NamedTuple):
     @property
     def longest(self) -> int:
         """The longest row, in whole 512 bytes, that a field of DataCopyPad has."""
-        unit = WHOLE * 8 // self.matrix.before.element.bits
-        return _GAP * 8 // self.matrix.before.element.bits // unit * unit
+        e = self.matrix.before.element
+        return _GAP * 8 // e.bits // whole_row(e) * whole_row(e)
 
 
 def _rows(x: Padded) -> _Rows:
@@ -102,9 +102,14 @@ class AnyPaddings:
     @property
     def program(self) -> Program:
         """The program of every vector core, by the names of sizes, `core` and `cores`: those of vector cores."""
-        sizes = {str(s): s for x in self.matrices for n in x.open_sizes for s in getattr(n, "symbols", ())}
-        body = tuple(s for statements in self.bodies.values() for s in statements)
-        return Program(self.arch, {**self.tensors, **self.buffers}, body, {**sizes, "core": CORE, "cores": CORES})
+        return self._program_of(self.matrices)
+
+    def _program_of(self, matrices: tuple[Padded, ...]) -> Program:
+        """The program for some of the matrices."""
+        own = replace(self, matrices=matrices)
+        sizes = {str(s): s for x in matrices for n in x.open_sizes for s in getattr(n, "symbols", ())}
+        body = tuple(s for x in matrices for s in self.bodies[x.name])
+        return Program(self.arch, {**own.tensors, **own.buffers}, body, {**sizes, "core": CORE, "cores": CORES})
 
     @functools.cached_property
     def conditions(self) -> tuple[Condition, ...]:
@@ -145,7 +150,7 @@ class AnyPaddings:
         yield Assign(columns, smaller(n["Wide"], x.wide - column))
         high, wide = row + rows + below, column + columns + behind
         tile = tensor_at("UB", RowMajor.MakeLayout(e, rows, columns, ld=units * c0))
-        whole = WHOLE * 8 // e.bits
+        whole = whole_row(e)
         before, after = (
             GetTile(tensor_at("GM", RowMajor.MakeLayout(e, high, wide, ld=ld)), (row, column), (rows, columns))
             for ld in (wide, ceil_div(wide, whole) * whole)
@@ -171,11 +176,12 @@ class AnyPaddings:
     # ------------------------------------------------------------------------------------------------- of numbers
 
     def at(self, made: Paddings) -> PaddingsOf:
-        """The program with the tensors of the paddings of a known problem."""
-        sizes: dict[str, int] = {}
-        for x, y in zip(self.matrices, made.matrices):
+        """The program with the tensors of the paddings of a known problem, for the matrices that it has."""
+        matrices, sizes = tuple(x for x in self.matrices for y in made.matrices if x.name == y.name), dict[str, int]()
+        for x, y in zip(matrices, made.matrices):
             sizes |= {str(n): known for n, known in zip(x.open_sizes, y.sizes) if not isinstance(n, int)}
-        return PaddingsOf(made.arch, made.matrices, made.tensors, made.count, made.room, self.program, sizes)
+        program = self._program_of(matrices)
+        return PaddingsOf(made.arch, made.matrices, made.tensors, made.count, made.room, program, sizes)
 
     # --------------------------------------------------------------------------------------------------- the proof
 
@@ -208,10 +214,9 @@ class AnyPaddings:
 
     def _reports(self, x: Padded, sizes: tuple[int, int]) -> Iterator[Report]:
         high, wide = sizes
-        known = x.of((wide, high) if x.turned else (high, wide))
-        own, tensors = AnyPaddings(self.arch, (x,)), AnyPaddings(self.arch, (known,)).tensors
-        own.__dict__["bodies"] = {x.name: self.bodies[x.name]}
-        yield from own.at(Paddings(self.arch, (known,), tensors, _FEW, WAYS)).reports()
+        known = (x.of((wide, high) if x.turned else (high, wide)),)
+        tensors = replace(self, matrices=known).tensors
+        yield from self.at(Paddings(self.arch, known, tensors, _FEW, WAYS)).reports()
 
     def order(self) -> tuple[tuple[Finding, ...], int]:
         """The findings of flags and stages, for any number of tiles of each matrix, and the number of states."""
@@ -239,7 +244,7 @@ class AnyPaddings:
                 count += len(met)
             begins = ends
         for state in begins:
-            findings += [Finding("flag", f"SetFlag {e} {i} is waited for by nothing") for (e, i), _ in state.flags]
+            findings += Order(program, state).unwaited
         return tuple({f.what: f for f in findings}.values()), count
 
 

@@ -34,7 +34,7 @@ from ..transfers import Transfer
 from ..transfers.halves import SPLITS, half_of
 from ..transfers.instruction import TransferInstruction
 from ..transfers.side import tensor_at
-from ..transfers.steps import Loop, Step, When, choose, condition_at, steps_at
+from ..transfers.steps import Loop, Step, When, changed, choose, condition_at, steps_at
 from . import channels
 from .block import Core, Operand, Plan
 from .channels import scaled
@@ -74,7 +74,7 @@ def buffers_of(plan: Plan) -> dict[str, Buffer]:
     return found
 
 
-#: The buffers whose stages are those of another: scales lie beside what they scale.
+#: The buffers whose stages are those of another, or of the same pipe: scales lie beside what they scale.
 _BESIDE = {
     "l1A": "l1",
     "l1B": "l1",
@@ -83,8 +83,9 @@ _BESIDE = {
     "l1Index": "l1",
     "l0AMx": "l0A",
     "l0BMx": "l0B",
+    "ub0C": "ub",
+    "ub1C": "ub",
 }
-_BESIDE |= {"ub0C": "ub", "ub1C": "ub"}
 
 
 @dataclass(frozen=True)
@@ -307,10 +308,10 @@ class AnyCore(Core):
             yield Part(f"{which} to L1", name, source, tuple(body))
             yield from self._fill_with_scales(which, sides[which == "B"]) if self.plan.scales else ()
             if self.plan.sparse and which == "B":
-                index: Any = self._load_index((self.k.start, self.n.start), self.k.size, self.n.size)
-                self._within("index to L1", "l1Index", self.plan.buffers["l1Index0"].layout, index.beyond, 8)
+                made = self._load_index((self.k.start, self.n.start), self.k.size, self.n.size)
+                self._within("index to L1", "l1Index", self.plan.buffers["l1Index0"].layout, made.beyond, 8)
                 shifts = self.fill_stage * self._size("l1Index"), 0
-                moves = moves_of(self.settled(index), "l1Index", "index", shifts)
+                moves = moves_of(self.settled(made), "l1Index", "index", shifts)
                 yield Part("index to L1", "l1Index", "index", tuple(moves))
             yield SetFlag("MTE2_MTE1", flag)
 
@@ -371,9 +372,8 @@ class AnyCore(Core):
             raise Unproven(what, "none", "take tiles of whole squares")
         if which == "A" or not self.plan.sparse:
             return self._part(f"{which} to L0", f"l0{which}", f"l1{which}", made)
-        shift = self._shift("l1Index")
-        moves = [*moves_of(self.settled(made), "l0B", "l1B", (self._shift("l0B"), self._shift("l1B")), "l1Index")]
-        return Part("B to L0", "l0B", "l1B", tuple(_with_index_further(moves, shift)))
+        further = functools.partial(_with_index_further, shift=self._shift("l1Index"))
+        return self._part("B to L0", "l0B", "l1B", changed(made, further), "l1Index")
 
     def _multiplied(self) -> Iterator[Any]:
         """A Mmad, with the biases before the first."""
@@ -479,24 +479,16 @@ def _stage(name: str, count: int) -> Any:
 
 def moves_of(steps: Iterable[Step], dst: str, src: str, shifts: tuple[Any, Any], beside: str = "") -> Iterator[Any]:
     """Steps of a transfer as statements, so many elements further."""
-    again = functools.partial(moves_of, dst=dst, src=src, shifts=shifts, beside=beside)
-    for step in steps:
-        if isinstance(step, TransferInstruction):
-            yield Move(dst, src, replace(step, dst=step.dst + shifts[0], src=step.src + shifts[1]), beside)
-        elif isinstance(step, Loop):
-            yield Loop(step.variable, step.turns, tuple(again(step.body)))
-        else:
-            yield When(step.condition, tuple(again(step.body)), tuple(again(step.otherwise)))
+
+    def one(i: TransferInstruction) -> Move:
+        return Move(dst, src, replace(i, dst=i.dst + shifts[0], src=i.src + shifts[1]), beside)
+
+    return changed(steps, one)
 
 
-def _with_index_further(moves: Iterable[Any], shift: Any) -> Iterator[Any]:
-    """Moves whose index lies so many bytes further."""
-    for s in moves:
-        if isinstance(s, Move):
-            p = s.instruction.parameters
-            yield s._replace(instruction=replace(s.instruction, parameters={**p, "index": p["index"] + shift}))
-        else:
-            yield type(s)(s[0], *(tuple(_with_index_further(x, shift)) if isinstance(x, tuple) else x for x in s[1:]))
+def _with_index_further(i: TransferInstruction, shift: Any) -> TransferInstruction:
+    """An instruction whose index lies so many bytes further."""
+    return replace(i, parameters={**i.parameters, "index": i.parameters["index"] + shift})
 
 
 def conditions_of(core: AnyCore, recorded: Iterable[Condition], names: Mapping[str, Any]) -> tuple[Condition, ...]:

@@ -15,7 +15,6 @@ from ...core.errors import LeafTypeError, RangeError, require_type
 from ...core.int_tuple import modes_of, shown
 from ...core.ints import known, leaf
 from ...core.layout import Layout, require_origin
-from ...symbolic.facts import symbols_in
 from ...symbolic.symint import SymInt
 from ..architecture import AtlasA2, as_architecture
 from ..element import as_element
@@ -27,7 +26,7 @@ from ..tags import GIVEN, PaddingColumnMajor, PaddingRowMajor, RowMajor, Tag, nZ
 from ..transfers.fixpipe import settings_of
 from .any_matmul import AnyMatmulBlock
 from .any_paddings import AnyPaddings
-from .any_sizes import NAMES
+from .any_sizes import NAMES, unit_of
 from .block import L1_TAGS, Operand, Plan, Tiling
 from .matmul import MatmulBlock
 from .mmad import accumulator_of, require_sparse
@@ -243,8 +242,7 @@ def _widths(n: Any, tile: int) -> set[int]:
     """The numbers of columns that blocks have, of a matrix of n columns; of a name the least of all."""
     if (columns := known(n)) is not None:
         return {min(tile, columns), columns % tile or tile}
-    (symbol,) = symbols_in(n.poly)
-    return {math.gcd(tile, symbol.unit)}
+    return {math.gcd(tile, unit_of(n))}
 
 
 def _unit(x: Operand, side: int) -> int:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core.arithmetic import round_up
+from ...core.element import Element
 from ...core.errors import LeafTypeError
 from ...core.layout import Layout, require_origin
 from ...core.leaf_arithmetic import ceil_div
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 #: A way of padding -> the bytes of UB that a tile of it has at most.
 WAYS = {"PADDING_ND": 96 * 1024, "PADDING_NZ": 48 * 1024, "PADDING_BLOCK_ND": 96 * 1024}
 #: The bytes that PADDING_ND makes rows a multiple of: these are read best.
-WHOLE = 512
+_WHOLE = 512
 #: The vector cores beside a core for matrices, and the tiles that are in UB at a time.
 BESIDE, STAGES = 2, 2
 #: The rows of a tile of PADDING_NZ, and of a repeat of its Copy.
@@ -134,9 +135,14 @@ def padded(name: str, x: Operand, way: str, block: tuple[int, int]) -> Padded:
     return Padded(name, way, x, Operand(x.element, x.tag, in_whole_rows(x, sizes)))
 
 
+def whole_row(element: Element) -> int:
+    """The elements of 512 bytes."""
+    return _WHOLE * 8 // element.bits
+
+
 def in_whole_rows(x: Operand, sizes: tuple[Any, ...]) -> Layout:
     """The layout of a matrix of these sizes in rows, or columns, of whole 512 bytes."""
-    unit = WHOLE * 8 // x.element.bits
+    unit = whole_row(x.element)
     ld = ceil_div(sizes[1 if x.tag is RowMajor else 0], unit) * unit
     layout: Layout = x.tag.MakeLayout(x.element, *sizes, ld=ld)
     return layout

@@ -65,7 +65,8 @@ def share(plan: Any, m: Any, n: Any, core: int) -> tuple[tuple[Any, Any], tuple[
     """The part of a block of (m, n) that a vector core has: where it begins, and its sizes; 0 or less where it has none."""
     if plan.split == "NO_SPLIT":
         return (0, 0), (m, n)
-    mode, whole = SPLITS[plan.split][0], (m, n)[SPLITS[plan.split][0]]
+    mode = SPLITS[plan.split][0]
+    whole = (m, n)[mode]
     half = half_of(plan.split, whole)
     start, left = core * half, smaller(half, whole - core * half)
     return ((start, 0), (left, n)) if mode == 0 else ((0, start), (m, left))

@@ -28,7 +28,7 @@ from .moved import ROWS
 from .open_proof import require_lawful_for_all
 from .proof import require_lawful, require_place
 from .side import Side, side_of
-from .steps import Loop, Step, all_of
+from .steps import Step, all_of, changed
 
 #: The bytes of a fractal, and of its index: a byte for four elements.
 FRACTAL, STORED = 512, 4
@@ -89,15 +89,12 @@ def _require_alike(src: Side, beside: Side) -> None:
 
 def _with_index_alike(steps: Iterable[Step], src: Side, beside: Side) -> Iterator[Step]:
     """Steps of fractals, each with the place of its index, which lies as they do."""
-    for step in steps:
-        if isinstance(step, TransferInstruction):
-            at = beside.at + (step.src - src.at) // STORED
-            yield replace(step, name="LoadDataWithSparse", parameters={**step.parameters, "index": at})
-        elif isinstance(step, Loop):
-            yield step._replace(body=tuple(_with_index_alike(step.body, src, beside)))
-        else:
-            body, otherwise = (tuple(_with_index_alike(x, src, beside)) for x in step[1:])
-            yield step._replace(body=body, otherwise=otherwise)
+
+    def one(i: TransferInstruction) -> TransferInstruction:
+        at = beside.at + (i.src - src.at) // STORED
+        return replace(i, name="LoadDataWithSparse", parameters={**i.parameters, "index": at})
+
+    return changed(steps, one)
 
 
 def _with_index(steps: Iterable[Step], dst: Side, beside: Side) -> Iterator[TransferInstruction]:

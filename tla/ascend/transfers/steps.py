@@ -101,6 +101,17 @@ def all_of(steps: Iterable[Step]) -> Iterator[TransferInstruction]:
             yield from all_of((*step.body, *step.otherwise))
 
 
+def changed(steps: Iterable[Any], one: Callable[[Any], Any]) -> Iterator[Any]:
+    """Steps in which each that is no loop and no condition is exchanged for what `one` makes of it."""
+    for step in steps:
+        if isinstance(step, Loop):
+            yield step._replace(body=tuple(changed(step.body, one)))
+        elif isinstance(step, When):
+            yield step._replace(body=tuple(changed(step.body, one)), otherwise=tuple(changed(step.otherwise, one)))
+        else:
+            yield one(step)
+
+
 def value_at(n: IntLike, values: Mapping[str, Any]) -> Leaf:
     """An integer where sizes have values."""
     return plain(n.at(values)) if isinstance(n, SymInt) else n
