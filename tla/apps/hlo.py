@@ -100,7 +100,8 @@ def _check(arguments: argparse.Namespace) -> None:
     """Refuse options that do not go together, before a file is read."""
     if arguments.top is not None and arguments.top < 1:
         raise RangeError(f"--top {arguments.top}", "1 or more", "leave it out for all")
-    _targets.checked_target(arguments.target)
+    if arguments.target is not None:
+        _targets.checked_target(arguments.target)
     if arguments.output is not None and (arguments.advise or arguments.by not in (None, "peak")):
         expected = "it alone, or with --by peak, whose curve it writes"
         raise LeafTypeError(f"-o {arguments.output}", expected, "leave the others out")
