@@ -15,7 +15,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, NoReturn, cast
+from typing import Any, NamedTuple, NoReturn
 
 from ...core.cache import known_memo, plain_memo
 from ...core.errors import ParseError, require_type
@@ -155,8 +155,7 @@ class Instruction(_Said):
         >>> parse_instruction("%p = f32[3]{0} parameter(7)").parameter_number
         7
         """
-        text = self.operands[0].name if self.opcode == "parameter" and self.operands else ""
-        return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else None
+        return _number(self.operands[0]) if self.opcode == "parameter" and self.operands else None
 
     @property
     def attributes(self) -> dict[str, str]:
@@ -195,6 +194,13 @@ _CALLS = re.compile(
 def entries(metadata: str) -> dict[str, str]:
     """The entries of the text of metadata, which nobody may change."""
     return {key: unquoted(text) for key, text in _ENTRY.findall(metadata[1:-1])}
+
+
+@known_memo
+def _number(operand: Operand) -> int | None:
+    """The number that an operand of a `parameter` is; None where it is none."""
+    text = operand.name
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else None
 
 
 def _called_by(text: str) -> tuple[str, ...]:
@@ -252,7 +258,8 @@ def _printed_tail(text: str) -> Tail | None:
     new.text, new.words, new.metadata, new.config = text, words, metadata, config
     new.called = _called_by(words) if words else ()
     new.__class__ = Tail
-    return cast(Tail, new)
+    made: Tail = new
+    return made
 
 
 _Tail = open_twin(Tail)
@@ -311,7 +318,8 @@ def printed_instruction(line: str) -> Instruction | None:
     new.head, new.gap, new.opcode, new.tail = head, " ", called, tail.text
     new.name, new.is_root, new._operands, new._tail = name, root is not None, names, tail
     new.__class__ = Instruction
-    return cast(Instruction, new)
+    made: Instruction = new
+    return made
 
 
 def _literal(text: str) -> tuple[Operand, ...]:

@@ -14,7 +14,6 @@ import operator
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
 from ...core.cache import plain_memo
 from ...core.errors import LoweringError, ParseError, TlaError
@@ -265,7 +264,8 @@ def _buffer(found: Flow, value: Value, lost: int, kind: str, first: int, last: i
     new.name, new.shape, new.bytes, new.waste, new.space = name, value.shape, value.bytes, lost, value.space
     new.kind, new.first, new.last, new.line, new.module = kind, first, last, line, found.module
     new.__class__ = Buffer
-    return cast(Buffer, new)
+    made: Buffer = new
+    return made
 
 
 _Buffer = open_twin(Buffer)

@@ -6,6 +6,8 @@ Source: XLA xla/hlo/ir/hlo_module.cc and hlo_computation.cc (their printers); xl
 from __future__ import annotations
 
 import functools
+import itertools
+import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -205,15 +207,18 @@ def module_of(lines: Iterable[Located], around: list[str] | None = None) -> Modu
     """
     computations: dict[str, list[Located]] = {}
     entry = None
-    for x in lines:
-        if x.computation is not None:
-            computations.setdefault(x.computation, []).append(x)
-            entry = x.computation if x.is_entry else entry
+    for (name, is_entry), body in itertools.groupby(lines, _OF):
+        if name is not None:
+            computations.setdefault(name, []).extend(body)
+            entry = name if is_entry else entry
     around = around or []
     header = next((line for line in map(str.lstrip, around) if line.startswith("HloModule")), "")
-    name = _HEADER.match(header)
+    titled = _HEADER.match(header)
     bodies = {k: tuple(v) for k, v in computations.items()}
-    return Module(name[1] if name else None, header, bodies, entry, _Tables(around))
+    return Module(titled[1] if titled else None, header, bodies, entry, _Tables(around))
+
+
+_OF = operator.attrgetter("computation", "is_entry")
 
 
 class _Tables(Mapping[str, Mapping[int, "str | dict[str, int]"]]):

@@ -105,26 +105,16 @@ def read_lines(source: Source, on_error: OnError | None, around: Callable[[str],
     """read_hlo; `around` is given each line that is no part of a computation: the header, tables of source lines."""
     if is_text(source):
         raise LeafTypeError("the text of a module", "a path, or an open file", "wrap it: io.StringIO(text)")
-    if isinstance(source, (str, os.PathLike)):
-        return _of_path(source, on_error, around)
-    if hasattr(source, "readline"):
-        return _of_file(source, on_error, around)
-    raise LeafTypeError(f"a source of type {type(source).__name__}", "a path, or an open file", "open the file first")
+    if not (isinstance(source, (str, os.PathLike)) or hasattr(source, "readline")):
+        what = f"a source of type {type(source).__name__}"
+        raise LeafTypeError(what, "a path, or an open file", "open the file first")
+    return _instructions(source, on_error, around)
 
 
-def _of_path(
-    path: str | os.PathLike[str], on_error: OnError | None, around: Callable[[str], Any] | None
-) -> Iterator[Located]:
-    with open(path, "rb") as file:
-        yield from _of_file(file, on_error, around)
-
-
-def _of_file(
-    file: IO[str] | IO[bytes], on_error: OnError | None, around: Callable[[str], Any] | None
-) -> Iterator[Located]:
+def _instructions(source: Source, on_error: OnError | None, around: Callable[[str], Any] | None) -> Iterator[Located]:
     place = _Place(functools.partial(text_file.report, on_error), around)
     number, plain, computation, is_entry = 0, True, None, False
-    for number, line in text_lines(file, on_error):
+    for number, line in text_lines(source, on_error):
         if plain:
             if not line:
                 continue

@@ -5,9 +5,11 @@ Source: MLIR's printer and bytecode (mlir/docs/BytecodeFormat.md); RFC 1952 (gzi
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import itertools
+import os
 import re
 import zlib
 from collections.abc import Callable, Iterator
@@ -71,37 +73,40 @@ def report(on_error: OnError | None, error: ParseError, number: int) -> None:
     on_error(numbered)
 
 
-def text_lines(file: IO[Any], on_error: OnError | None) -> Iterator[tuple[int, str]]:
+def text_lines(source: str | os.PathLike[str] | IO[Any], on_error: OnError | None) -> Iterator[tuple[int, str]]:
     """The lines of a file as texts without their ends, with their numbers.
 
     on_error   is given the error of each line that is too long, or no text; without it the first one is raised
     """
-    file, most = _unpacked(file), MAX_LINE + 1
-    lines: Iterator[str | bytes] = itertools.takewhile(bool, map(file.readline, itertools.repeat(most)))
-    number = 0
-    try:
-        for number, raw in enumerate(itertools.chain(_first(lines), lines), 1):
-            if len(raw) > MAX_LINE:
-                piece = raw
-                while len(piece) > MAX_LINE and piece[-1] not in ("\n", ord("\n")):  # the rest is passed over
-                    piece = file.readline(most)
-                report(on_error, too_long(), number)
-            elif isinstance(raw, str):
-                yield number, raw.removesuffix("\n")
-            else:
-                try:
-                    text = raw.decode()
-                except UnicodeDecodeError as error:
-                    report(on_error, _no_text(raw, error), number)
+    with open(source, "rb") if isinstance(source, (str, os.PathLike)) else contextlib.nullcontext(source) as opened:
+        file, most = _unpacked(opened), MAX_LINE + 1
+        lines: Iterator[str | bytes] = itertools.takewhile(bool, map(file.readline, itertools.repeat(most)))
+        number = 0
+        try:
+            for number, raw in enumerate(itertools.chain(_first(lines), lines), 1):
+                if len(raw) > MAX_LINE:
+                    piece = raw
+                    while len(piece) > MAX_LINE and piece[-1] not in ("\n", ord("\n")):  # the rest is passed over
+                        piece = file.readline(most)
+                    report(on_error, too_long(), number)
+                elif isinstance(raw, str):
+                    yield number, raw.removesuffix("\n")
                 else:
-                    yield number, text.removesuffix("\n")
-    except UnicodeDecodeError:
-        what = f"line {number + 1}, or one soon after it, holds bytes that are no {getattr(file, 'encoding', 'text')}"
-        fix = "give the path, or open the file as bytes: then reading goes on behind that line"
-        raise ParseError("", 0, what, "a text", fix) from None
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        what = f"line {number + 1}: the packed file is broken: {error}"
-        raise ParseError("", 0, what, "gzip", "write it again: it may be cut") from None
+                    try:
+                        text = raw.decode()
+                    except UnicodeDecodeError as error:
+                        report(on_error, _no_text(raw, error), number)
+                    else:
+                        yield number, text.removesuffix("\n")
+        except UnicodeDecodeError:
+            what = (
+                f"line {number + 1}, or one soon after it, holds bytes that are no {getattr(file, 'encoding', 'text')}"
+            )
+            fix = "give the path, or open the file as bytes: then reading goes on behind that line"
+            raise ParseError("", 0, what, "a text", fix) from None
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            what = f"line {number + 1}: the packed file is broken: {error}"
+            raise ParseError("", 0, what, "gzip", "write it again: it may be cut") from None
 
 
 def _unpacked(file: IO[Any]) -> IO[Any]:
