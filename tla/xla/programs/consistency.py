@@ -68,12 +68,14 @@ def _shapes(bodies: Mapping[str, Body]) -> Iterator[str]:
     for body in bodies.values():
         for x in body.lines:
             it = x.instruction
-            claims: list[Claim] = []
+            claims: Iterable[Claim] = ()
+            if it.opcode in _LITERALS:
+                continue
             # A line of names alone says the shape of no operand, but for what is a part of one.
-            if it.opcode not in _LITERALS and (not it._operands or it.opcode.endswith(_PARTS)):
-                claims += _of_operands(x, body.given)
+            if not it._operands or it.opcode.endswith(_PARTS):
+                claims = _of_operands(x, body.given)
             if it.opcode in _CALLERS:
-                claims += _of_calls(x, body.given, bodies)
+                claims = (*claims, *_of_calls(x, body.given, bodies))
             for what, shape, other, line in claims:
                 if _differ(shape, other):
                     yield f"line {x.line}: {it.name} {what} {shape}, line {line} gives {other}"

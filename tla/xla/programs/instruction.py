@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
@@ -91,9 +92,10 @@ class Tail:
 class _Said:
     """The parts of an instruction that follow from its fields, known from the start, for each step reads them."""
 
-    __slots__ = ("_operands", "_tail", "is_root", "name")
+    __slots__ = ("_before", "_operands", "_tail", "is_root", "name")
     name: str
     is_root: bool
+    _before: str  # what stands before the name of a printed line
     _operands: str  # where XLA prints names alone; else empty
     _tail: Tail
 
@@ -133,6 +135,7 @@ class Instruction(_Said):
         found = _head(self.head, 0)
         put(self, "name", found["name"])
         put(self, "is_root", found["root"] is not None)
+        put(self, "_before", "")
         put(self, "_operands", "")
         put(self, "_tail", _tail_by_marks(self.tail))
 
@@ -218,11 +221,13 @@ def _said(text: str) -> Iterator[tuple[str, str]]:
     return ((key, text[begin:end].strip()) for key, begin, end in attribute_spans(text, 0))
 
 
-class _Operands:
-    """The field `operands`: of a printed line that has names alone, made when it is first asked for."""
+class _Later:
+    """A field of an instruction that is made when it is first asked for, where it was not set before."""
 
-    def __init__(self, slot: Any) -> None:
-        self.get, self.set = slot.__get__, slot.__set__
+    def __init__(self, name: str, make: Callable[[Instruction], object]) -> None:
+        slot = vars(Instruction)[name]
+        self.make, self.get, self.set = make, slot.__get__, slot.__set__
+        setattr(Instruction, name, self)
 
     def __get__(self, it: Instruction | None, kind: type | None = None) -> Any:
         if it is None:
@@ -230,11 +235,11 @@ class _Operands:
         try:
             return self.get(it)
         except AttributeError:
-            found = tuple(map(_name_alone, zip(_NO_TEXT, _NO_SHAPE, it._operands.split(","))))
-            put(it, "operands", found)
+            found = self.make(it)
+            self.set(it, found)
             return found
 
-    def __set__(self, it: Instruction, value: tuple[Operand, ...]) -> None:
+    def __set__(self, it: Instruction, value: object) -> None:
         self.set(it, value)
 
 
@@ -297,7 +302,7 @@ def printed_instruction(line: str) -> Instruction | None:
     found = line_parts(line)
     if found is None:
         return None
-    head, root, name, text, opcode, literal, called, operands = found.groups()
+    before, name, text, opcode, literal, called, operands = found.groups()
     behind = line[found.end() :]
     tail = _remembered_tail(behind) if len(behind) <= LONG else _printed_tail(behind)
     if tail is None:
@@ -307,16 +312,16 @@ def printed_instruction(line: str) -> Instruction | None:
         new.shape = _remembered(text) if len(text) <= REMEMBERED else parse_shape(text)
         if called is None:
             called, names = opcode, ""
-            new.operands = _literal(literal)
+            new.operands = _remembered_literal(literal) if len(literal) <= REMEMBERED else _literal(literal)
         elif "[" in operands or not operands:
-            places, names = OPERAND.finditer(line, *found.span(8)) if operands else (), ""
+            places, names = OPERAND.finditer(line, *found.span(7)) if operands else (), ""
             new.operands = tuple([_operand(line, *m.span(), literal=False) for m in places])
         else:
             names = operands
     except ParseError:  # of a shape; the line may have another fault before it
         return None
-    new.head, new.gap, new.opcode, new.tail = head, " ", called, tail.text
-    new.name, new.is_root, new._operands, new._tail = name, root is not None, names, tail
+    new.name, new.gap, new.opcode, new.tail = name, " ", sys.intern(called), tail.text
+    (new._before, new.is_root), new._operands, new._tail = _begun(before), names, tail
     new.__class__ = Instruction
     made: Instruction = new
     return made
@@ -327,8 +332,18 @@ def _literal(text: str) -> tuple[Operand, ...]:
     return (_name_alone(("", None, text)),) if text and not text.isspace() else ()
 
 
+_remembered_literal = known_memo(_literal)
+
+
+@known_memo
+def _begun(before: str) -> tuple[str, bool]:
+    """What stands before the name, one text for all lines that begin so; whether it says ROOT."""
+    return before, "ROOT" in before
+
+
 _Instruction = open_twin(Instruction)
-setattr(Instruction, "operands", _Operands(vars(Instruction)["operands"]))  # noqa: B010  # a frozen dataclass has it as a slot
+_Later("head", lambda it: f"{it._before}{it.name} = ")
+_Later("operands", lambda it: tuple(map(_name_alone, zip(_NO_TEXT, _NO_SHAPE, it._operands.split(",")))))
 
 # Most of what there is to make: operands that are names alone, made at once.
 _NO_TEXT, _NO_SHAPE = itertools.repeat(""), itertools.repeat(None)

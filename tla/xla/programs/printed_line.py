@@ -44,7 +44,7 @@ OPERAND = re.compile(rf" ?{_ONE}")
 _LITERAL = r'[^][(){}"/]*|\{[^][(){}"/]*\}'
 _WORD = rf", (?!backend_config=|metadata=){_NAME}={_VALUE}"
 _LINE = re.compile(
-    rf"(\s*(ROOT )?(?!ROOT =)%?({_NAME}) = )({_ARRAY}|{_TUPLE}) "
+    rf"(\s*(?:ROOT )?(?!ROOT =)%?)({_NAME}) = ({_ARRAY}|{_TUPLE}) "
     rf"(?:(constant|parameter)\(({_LITERAL})|(?!constant\(|parameter\()([a-z][a-z0-9_-]*)"
     rf"\(((?:{_ONE}(?:, {_ONE})*)?))\)"
 )
@@ -53,8 +53,8 @@ _METADATA = re.compile(_VALUE)
 _json = json.JSONDecoder().raw_decode
 
 
-#: The match of an instruction as XLA prints it, up to its operands' end; None of any other line. Its groups: head,
-#: ROOT, name, shape, opcode and text of a literal, or opcode and operands.
+#: The match of an instruction as XLA prints it, up to its operands' end; None of any other line. Its groups: what
+#: stands before the name, name, shape, opcode and text of a literal, or opcode and operands.
 line_parts = _LINE.match
 
 
