@@ -429,7 +429,7 @@ class _Follow:
     def read(self, tree: Tree, now: int) -> None:
         """Note what a step reads."""
         values, use = self.out.values, (now, self.span)
-        for number in leaves(tree):
+        for number in (tree,) if isinstance(tree, int) else leaves(tree):  # most are one array
             found = values[number]
             if found.end < now:
                 found.end = now

@@ -320,8 +320,8 @@ def printed_instruction(line: str) -> Instruction | None:
             names = operands
     except ParseError:  # of a shape; the line may have another fault before it
         return None
-    new.name, new.gap, new.opcode, new.tail = name, " ", sys.intern(called), tail.text
-    (new._before, new.is_root), new._operands, new._tail = _begun(before), names, tail
+    (new._before, new.is_root), new.name, new.opcode = _begun(before), name, sys.intern(called)
+    new._operands, new._tail = names, tail
     new.__class__ = Instruction
     made: Instruction = new
     return made
@@ -343,6 +343,8 @@ def _begun(before: str) -> tuple[str, bool]:
 
 _Instruction = open_twin(Instruction)
 _Later("head", lambda it: f"{it._before}{it.name} = ")
+_Later("gap", lambda it: " ")
+_Later("tail", lambda it: it._tail.text)
 _Later("operands", lambda it: tuple(map(_name_alone, zip(_NO_TEXT, _NO_SHAPE, it._operands.split(",")))))
 
 # Most of what there is to make: operands that are names alone, made at once.

@@ -230,19 +230,19 @@ def _held(found: Flow, whole: Mapping[int, str]) -> Iterator[Buffer]:
 _waste = plain_memo(waste)
 
 
-def _spans(values: list[Value]) -> Iterator[tuple[Value, int, int]]:
+def _spans(values: list[Value]) -> list[tuple[Value, int, int]]:
     """The times in which a buffer is held: values that follow one another are one, with the name of the first."""
     if len(values) == 1:
-        yield values[0], values[0].start, values[0].end
-        return
-    values = sorted(values, key=lambda v: (v.start, v.end))
+        return [(values[0], values[0].start, values[0].end)]
+    found, values = [], sorted(values, key=lambda v: (v.start, v.end))
     begin, end = values[0], values[0].end
     for value in values:
         if value.start > end + 1:
-            yield begin, begin.start, end
+            found.append((begin, begin.start, end))
             begin = value
         end = max(end, value.end)
-    yield begin, begin.start, end
+    found.append((begin, begin.start, end))
+    return found
 
 
 def _temporaries(found: Flow, there: Sequence[Buffer], space: int, whole: Mapping[int, str]) -> Sequence[Buffer | Span]:
