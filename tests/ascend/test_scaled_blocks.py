@@ -153,9 +153,8 @@ def test_what_a_block_of_any_size_has_no_scales_for_is_refused():
     made = of_any_size(*ANY[0])
     with pytest.raises(RangeError, match="no scales for a block with them"):
         made.execute(np.ones((20, 64)), np.ones((64, 20)))
-    for language in ("ascendc", "catlass", "dsl"):
-        with pytest.raises(LeafTypeError, match="a block with scales as text"):
-            made.text(language)
+    with pytest.raises(LeafTypeError, match="a block with scales in CATLASS's DSL"):
+        made.text("dsl")
 
 
 def test_a_fault_beside_a_block_of_any_size_is_found():
@@ -220,13 +219,24 @@ def test_what_has_no_scales_is_refused_and_the_fix_works(given, message, mended)
     assert scaled(**{"problem": (20, 20, 40), **mended}).check().holds
 
 
-def test_other_architectures_and_texts_are_refused():
+def test_other_architectures_are_refused():
     with pytest.raises(LeafTypeError, match="on AtlasA2"):
         block((20, 20, 40), *TILES, a=fp8_e4m3, b=fp8_e4m3, scales=True)
+
+
+def test_the_texts_move_scales_beside_their_operands():
     made = scaled((20, 20, 40))
-    for refused in (made.text, lambda: made.text("catlass")):
-        with pytest.raises(LeafTypeError, match="with scales"):
-            refused()
+    lines = [line.strip() for line in made.text().splitlines()]
+    beside = "load_cbuf_to_c{}_mx(l0{}Mx0 + 0, (__cbuf__ void *)(l1Scale{}0[0].GetPhyAddr()), 0, 0, 2, 1, 2, 1);"
+    assert [x for x in lines if x.startswith("load_")] == [beside.format(x.lower(), x, x) for x in "AB"]
+    assert "using Policy = Gemm::MmadMx<ArchTag, false, 1>;" in made.text("catlass").splitlines()
+
+
+def test_what_a_negative_number_leaves_is_not_negative_in_c():
+    """The zeros behind k of fp4 in columns: (-k) % 64 blocks, which in C would be none or fewer."""
+    text = of_any_size((fp4_e2m1, fp4_e2m1), (ColumnMajor, RowMajor), {}).text()
+    assert "p.blockNum = (64 - fillK%64)%64;" in text
+    assert "(-" not in text
 
 
 def test_scales_of_other_sizes_and_numbers_are_refused():
