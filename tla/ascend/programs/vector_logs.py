@@ -9,13 +9,23 @@ Source: AscendC's vector computation of the first n elements, and its high-dimen
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError
 from ..vectors.forms import MODES as COMPARISONS, SPECIAL, Special, repeat_of
 from ..vectors.gathered import LoggedGather
-from ..vectors.instruction import BLOCK, MOST_REPEATS, OPERATIONS, REPEAT, VectorInstruction
+from ..vectors.instruction import (
+    BLOCK,
+    EITHER,
+    MOST_REPEATS,
+    OPERATIONS,
+    REPEAT,
+    SCALAR_FIRST,
+    VectorInstruction,
+    sides_of,
+)
 from ..vectors.transposed import FIELDS, Transposition, require_table
 from .statements import Compute
 
@@ -67,6 +77,9 @@ def computation(name: str, args: list[Any], operand: Callable[[Any], Operand], r
     Raises LeafTypeError for arguments that are none of such a call, RangeError for fields that the hardware does not
     take, and where a repeat reads what an earlier one of the same call has written.
     """
+    first = name in EITHER and len(args) > 2 and not isinstance(args[1], dict)
+    if first:  # the scalar stands before the source
+        args = [args[0], args[2], args[1], *args[3:]]
     special = SPECIAL.get(_SAME.get(name, (name,))[0])
     count = len(special.operands) if special else 1 + OPERATIONS[name].sources
     operands = [operand(x) for x in args[:count]]
@@ -80,7 +93,9 @@ def computation(name: str, args: list[Any], operand: Callable[[Any], Operand], r
     if special:
         made = tuple(_of_form(name, special, operands, numbers, fields or {}, register))
     else:
+        operands += operands[:1] * OPERATIONS[name].reads_dst
         made = tuple(_of_elements(name, operands, scalar, numbers, fields, register))
+        made = tuple(replace(i, mode=SCALAR_FIRST) for i in made) if first else made
     for i in made:
         i.require_fields()
     _require_in_turn(made)
@@ -224,16 +239,12 @@ def _is_integer(x: Any) -> bool:
     return isinstance(x, int) and not isinstance(x, bool)
 
 
-def _sides(count: int) -> tuple[str, ...]:
-    return ("dst", *(("src0", "src1") if count == 3 else ("src",) * (count - 1)))
-
-
 def _of_run(name: str, operands: list[Operand], scalar: float | None, count: int) -> Iterator[VectorInstruction]:
     """The instructions of so many elements that lie side by side."""
     elements = tuple(e for _place, _at, e in operands)
     most = REPEAT // max(e.bits for e in elements)
-    steps = {f"{side}RepStride": most * e.bits // BLOCK for side, e in zip(_sides(len(operands)), elements)}
-    blocks = {f"{side}BlkStride": 1 for side in _sides(len(operands))}
+    steps = {f"{side}RepStride": most * e.bits // BLOCK for side, e in zip(sides_of(name, len(operands)), elements)}
+    blocks = {f"{side}BlkStride": 1 for side in sides_of(name, len(operands))}
     if not 1 <= count <= MOST_COUNT:
         raise RangeError(f"{name} of {count} elements", f"1 to {MOST_COUNT}", "compute what is in UB")
     whole, left = divmod(count, most)
@@ -249,7 +260,7 @@ def _of_repeats(
 ) -> VectorInstruction:
     """The instruction of a mask, a number of repeats, and strides."""
     told = {_COPY.get(field, field): value for field, value in fields.items()}
-    wanted = [f"{side}{kind}Stride" for kind in ("Blk", "Rep") for side in _sides(len(operands))]
+    wanted = [f"{side}{kind}Stride" for kind in ("Blk", "Rep") for side in dict.fromkeys(sides_of(name, len(operands)))]
     if missing := [x for x in wanted if not _is_integer(told.get(x))]:
         what = f"{name} without {missing[0]}"
         raise LeafTypeError(what, f"the fields {', '.join(wanted)}", "log them with the stand-in")
