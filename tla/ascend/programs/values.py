@@ -116,7 +116,7 @@ class Values(Machine):
         if i.name == "Compare":  # a byte with a bit of what nothing was written to
             unknown = np.isnan(read).any(0).reshape(*made.shape, 8)
             made = np.where(unknown.any(2), np.nan, made)
-        return made if self.exact else _as_held(made, i.elements[0])
+        return made if self.exact else _as_held(_ended(made, i.elements[0]), i.elements[0])
 
     def _added(self, held: Any, values: Any) -> Any:
         return held + values
@@ -176,6 +176,17 @@ def _given(name: str, values: Any, element: Element) -> Any:
     return values
 
 
+def _ended(made: Any, element: Element) -> Any:
+    """Results of the vector unit: what is larger than half or float has is an infinity there."""
+    import numpy as np
+
+    if element.name not in ("half", "float"):
+        return made
+    with np.errstate(over="ignore"):
+        held = np.asarray(made, np.float64).astype(dtype_of(element))
+    return np.where(np.isinf(held), held, made)
+
+
 def _as_held(values: Any, element: Element) -> Any:
     """Numbers as a type holds them, integers rounded and cut off at its ends; NaN stays."""
     import numpy as np
@@ -184,7 +195,7 @@ def _as_held(values: Any, element: Element) -> Any:
     if dtype.kind in "iu":
         ends = np.iinfo(dtype)
         return np.where(np.isnan(values), values, np.clip(np.rint(values), ends.min, ends.max))
-    stored = held("a value", np.nan_to_num(values), dtype)
+    stored = held("a value", np.nan_to_num(values, posinf=np.inf, neginf=-np.inf), dtype)
     return np.where(np.isnan(values), values, rounded_bfloat16(stored) if element == bf16 else stored)
 
 
