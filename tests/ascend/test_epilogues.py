@@ -1,12 +1,16 @@
 """Activations on vector cores: against formulas of the math module, with tails, and with faults, each of which is found."""
 
+import json
 import math
+import subprocess
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from catlass_examples import available, built
 
-from tla.ascend import Ascend950, AtlasA2, epilogue, float32, half, int8
+from tla import MakeLayout
+from tla.ascend import Ascend950, AtlasA2, check, epilogue, float32, half, int8
 from tla.ascend.programs import Compute, Move, Part, PipeBarrier, SetFlag, WaitFlag
 from tla.ascend.programs.check import check_numbers
 from tla.core.errors import LeafTypeError, RangeError
@@ -125,3 +129,49 @@ def test_what_there_is_no_epilogue_of_is_refused(given, error, message):
         epilogue(**{"activation": "gelu", "shape": (64, 64), "element": float32, **given})
     with pytest.raises(RangeError, match="C of the shape"):
         epilogue("gelu", (64, 64)).execute(np.ones((3, 4)))
+
+
+#: CATLASS's epilogue tiles of 512 floats, which come from A and leave to B.
+TILES = """
+#include "kernel_operator.h"
+#include "catlass/catlass.hpp"
+#include "catlass/arch/arch.hpp"
+#include "catlass/layout/layout.hpp"
+#include "catlass/gemm/gemm_type.hpp"
+#include "catlass/epilogue/tile/tile_elemwise_gelu.hpp"
+#include "catlass/epilogue/tile/tile_elemwise_silu.hpp"
+using namespace Catlass;
+int main(int, char** argv)
+{
+    using Type = Gemm::GemmType<float, layout::RowMajor>;
+    AscendC::GlobalTensor<float> a, b;
+    a.SetGlobalBuffer(reinterpret_cast<float*>(1ull << 40)); b.SetGlobalBuffer(reinterpret_cast<float*>(2ull << 40));
+    auto ub = [](uint32_t at) { AscendC::LocalTensor<float> t; t.address_.position = 9; t.address_.address = at; return t; };
+    AscendC::DataCopy(ub(0), a, 512);
+    AscendC::SetFlag<AscendC::HardEvent::MTE2_V>(0); AscendC::WaitFlag<AscendC::HardEvent::MTE2_V>(0);
+    if (argv[1] == std::string("gelu")) Epilogue::Tile::TileElemWiseGelu<Arch::AtlasA2, Type, 512>()(ub(2048), ub(0));
+    else Epilogue::Tile::TileElemWiseSilu<Arch::AtlasA2, Type, 512>()(ub(2048), ub(0));
+    AscendC::SetFlag<AscendC::HardEvent::V_MTE3>(0); AscendC::WaitFlag<AscendC::HardEvent::V_MTE3>(0);
+    AscendC::DataCopy(b, ub(2048), 512);
+}
+"""
+
+
+@pytest.mark.skipif(available() is not None, reason=str(available()))
+def test_the_tiles_of_catlass_compute_the_same_but_for_barriers(tmp_path):
+    """Their logs: the instructions of the activation in its order, with no barrier between two of one place."""
+    program = built(TILES, "AtlasA2", tmp_path, "activations", core="AIV")
+    tensors = {n: ((i + 1) << 40, float32, MakeLayout(512)) for i, n in enumerate("AB")}
+    c = np.random.default_rng(0).uniform(-4, 4, 512)
+    for name in ("gelu", "silu"):
+        lines = subprocess.run([program, name], capture_output=True, text=True, check=True).stdout.splitlines()
+        made = epilogue(name, (1, 512), (1, 512), element=float32)
+        ours = [s.instruction for s in made.programs[0].body if isinstance(s, Compute)]
+        theirs = [json.loads(x) for x in lines if '"Set' not in x and '"Wait' not in x and '"DataCopy"' not in x]
+        assert [x["call"] for x in theirs] == [i.name for i in ours]
+        scalars = [[n for n in x["args"][2:-1] if not isinstance(n, dict)] for x in theirs]
+        wanted = [[] if i.scalar is None else [pytest.approx(i.scalar, rel=1e-5)] for i in ours]
+        assert scalars == wanted
+        kinds = {f.kind for f in check(lines, tensors, []).findings}
+        assert "pipe" in kinds
+        assert made.execute(c[None]).shape == (1, 512)

@@ -362,6 +362,10 @@ inline void LoadDataWithSparse(const LocalTensor<T>& dst, const LocalTensor<T>& 
 {
     ASCENDC_LOG_CALL_T(LoadDataWithSparse, std::vector<Arg>{Arg::MakeArg<T>()}, (std::vector<Arg>{dst, src, index, params}));
 }
+template <typename T, typename U> inline void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, U scalar, int32_t count)
+{ TLA_LOG_ARGS(Axpy, dst, src, scalar, count); }
+template <typename T> inline void Div(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, int32_t count)
+{ TLA_LOG_ARGS(Div, dst, src0, src1, count); }
 // An operand of MX types with its scales.
 template <typename T, typename U, typename S, typename P, typename Q>
 inline void LoadData(const LocalTensor<U>& dst, const LocalTensor<T>& src, const LocalTensor<S>& scales, const P& params, const Q& more)
