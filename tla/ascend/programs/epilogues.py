@@ -18,6 +18,7 @@ from ...core.element import Element, half
 from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import shown
 from ...core.layout import Layout
+from ...tensors.tensor import Tensor
 from ...tensors.views import GetTile
 from ..architecture import Architecture, AtlasA2, as_architecture
 from ..element import as_element
@@ -25,7 +26,7 @@ from ..schedules.schedule import positive
 from ..tags import RowMajor
 from ..transfers import transfer
 from ..transfers.side import tensor_at
-from ..vectors.instruction import ASCEND950_ONLY, SCALAR_FIRST
+from ..vectors.instruction import ASCEND950_ONLY, SCALAR_FIRST, VectorInstruction
 from ..vectors.plan import vector
 from .check import SAME, check_numbers
 from .results import Report
@@ -164,14 +165,18 @@ class Epilogue:
         for number, step in enumerate(ACTIVATIONS[self.activation]):
             yield from [PipeBarrier("V")] if number else []
             sources = [ends[x] for x in step.sources]
-            more = {"scalar": step.scalar, "mode": step.mode, "element": self.element, "arch": self.arch}
-            made = vector(step.name, tile, *(tile for _ in sources), **more)
+            made = self._planned(step, tile)
             operands = (ends["D"], *sources, *[ends["D"]] * (len(made[0].elements) - 1 - len(sources)))
             yield from (Compute(operands, (i,)) for i in made)
         if self._cast:
             yield PipeBarrier("V")
             for i in vector("Cast", out, tile, element=(self.to, self.element), arch=self.arch):
                 yield Compute((f"ubCast{stage}", ends["D"]), (i,))
+
+    def _planned(self, step: Step, t: Tensor) -> tuple[VectorInstruction, ...]:
+        """The instructions of a step, of tensors that lie as one does."""
+        more: dict[str, Any] = {"scalar": step.scalar, "mode": step.mode}
+        return vector(step.name, *(t,) * (1 + len(step.sources)), element=self.element, arch=self.arch, **more)
 
     def function(self, c: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The activation of an array, step by step, in the array's own type.
@@ -186,14 +191,7 @@ class Epilogue:
         held = {"C": c, "D": c}
         with np.errstate(over="ignore"):
             for step in ACTIVATIONS[self.activation]:
-                i = vector(
-                    step.name,
-                    *(tensor_at("UB", Layout((8,), (1,))),) * (1 + len(step.sources)),
-                    scalar=step.scalar,
-                    mode=step.mode,
-                    element=self.element,
-                    arch=self.arch,
-                )[0]
+                i = self._planned(step, tensor_at("UB", Layout((8,), (1,))))[0]
                 read = [held[x] for x in step.sources]
                 read += [held["D"]] * (len(i.elements) - 1 - len(read))
                 held["D"] = i.computed(read, c.dtype.type(step.scalar or 0))
