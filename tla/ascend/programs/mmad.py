@@ -161,7 +161,7 @@ class MmadInstruction:
 
 
 def _with_scales(e: Element) -> str:
-    """What makes a tensor one whose elements have scales; types of 4 bits always have them."""
+    """The cast to a type whose elements have scales; types of 4 bits always have them."""
     return f".template ReinterpretCast<AscendC::mx_{e.name}_t>()" if e.bits == 8 else ""
 
 

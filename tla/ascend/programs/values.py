@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ...core.element import Element, bf16
 from ...core.errors import LeafTypeError, RangeError
 from ...core.layout import require_origin
-from ...core.values import format_of, held, require_numbers, rounded_bfloat16
+from ...core.values import format_of, held, require_numbers, rounded, rounded_bfloat16
 from ..element import DTYPES, dtype_of
 from ..transfers.side import offsets_in
 from ..vectors.gathered import LoggedGather
@@ -182,9 +182,8 @@ def _ended(made: Any, element: Element) -> Any:
 
     if element.name not in ("half", "float"):
         return made
-    with np.errstate(over="ignore"):
-        held = np.asarray(made, np.float64).astype(dtype_of(element))
-    return np.where(np.isinf(held), held, made)
+    ended = rounded(made, dtype_of(element))
+    return np.where(np.isinf(ended), ended, made)
 
 
 def _as_held(values: Any, element: Element) -> Any:
