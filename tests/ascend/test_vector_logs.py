@@ -641,3 +641,24 @@ def test_calls_that_read_dst_and_that_cut_off_are_read_from_a_log(call_, functio
     assert holds(lines)
     assert not holds(lines, lambda *given: function(*given) + 1)
     assert not holds([*lines[1:]])  # what dst, or the source, held before
+
+
+@pytest.mark.parametrize("mode", range(6))
+def test_a_comparison_with_a_scalar_in_a_log(mode):
+    """As CATLASS's example of attention masks: bits of what is less than a number, by which Select takes."""
+    function = (np.less, np.greater, np.equal, np.less_equal, np.greater_equal, np.not_equal)[mode]
+    kind, bits = {"type": "float", "position": -1}, {"type": "unsigned char", "position": 9, "address": 8192}
+    struct = {"struct": "AscendC::DataCopyExtParams", "blockCount": 1, "srcStride": 0, "dstStride": 0, "blockLen": 512}
+    pad = {"struct": "AscendC::DataCopyPadExtParams<float>", "isPad": 0}
+    loads = [
+        call("DataCopyPad", ub("float", 1024 * i), {**kind, "address": (i + 1) << 40}, struct, pad) for i in range(2)
+    ]
+    compared = call("CompareScalar", bits, ub("float", 0), 500000, mode, 128)
+    chosen = call("Select", ub("float", 0), bits, ub("float", 0), ub("float", 1024), 2, 128)
+    out = call("DataCopyPad", {**kind, "address": 3 << 40}, ub("float", 0), struct)
+    tensors = {n: ((i + 1) << 40, float32, MakeLayout(128)) for i, n in enumerate("XYR")}
+    wanted = [Computed("R", lambda x, y: np.where(function(x, 500000), x, y), ("X", "Y"))]
+    lines = [*loads, *flag("MTE2_V"), compared, BARRIER, chosen, *flag("V_MTE3"), out]
+    assert check(lines, tensors, wanted).holds
+    other = call("CompareScalar", bits, ub("float", 0), 500000, mode - 1 if mode % 2 else mode + 1, 128)
+    assert not check([other if x == compared else x for x in lines], tensors, wanted).holds

@@ -113,7 +113,7 @@ class Values(Machine):
 
         read = [self.read(x) for x in sources]
         made = i.computed(read, i.scalar or 0.0)
-        if i.name == "Compare":  # a byte with a bit of what nothing was written to
+        if i.name in ("Compare", "CompareScalar"):  # a byte with a bit of what nothing was written to
             unknown = np.isnan(read).any(0).reshape(*made.shape, 8)
             made = np.where(unknown.any(2), np.nan, made)
         return made if self.exact else _as_held(_ended(made, i.elements[0]), i.elements[0])

@@ -47,7 +47,7 @@ _NUMBERS = {
     "select": ("mode", "mask", "repeatTimes"),
 }
 #: ... -> the operands whose strides stand in a struct.
-_STRIDES = {"spread": ("dst",), "bits": ("src0", "src1"), "select": ("dst", "src0", "src1")}
+_STRIDES = {"spread": ("dst",), "select": ("dst", "src0", "src1")}
 #: A call that is another one with its numbers in another order, of which dstBlkStride says nothing.
 _SAME = {"RepeatReduceSum": ("WholeReduceSum", ("repeatTimes", "mask", "dstBlkStride", "srcBlkStride", *_REDUCED[::2]))}
 #: AscendC's ReduceOrder and SELMODE that are computed, by number.
@@ -84,7 +84,8 @@ def computation(name: str, args: list[Any], operand: Callable[[Any], Operand], r
     count = len(special.operands) if special else 1 + OPERATIONS[name].sources
     operands = [operand(x) for x in args[:count]]
     rest = args[count:]
-    scalar = _number(name, rest.pop(0) if rest else None) if not special and OPERATIONS[name].scalar else None
+    takes = special.scalar if special else OPERATIONS[name].scalar
+    scalar = _number(name, rest.pop(0) if rest else None) if takes else None
     fields = next((x for x in rest if isinstance(x, dict)), None)
     numbers = [x for x in rest if _is_integer(x)]
     if any(place != "UB" for place, *_at in operands) or len(operands) != count or not numbers:
@@ -92,6 +93,7 @@ def computation(name: str, args: list[Any], operand: Callable[[Any], Operand], r
         raise LeafTypeError(what, f"{count} tensors in UB, and how many elements", "log it with the stand-in")
     if special:
         made = tuple(_of_form(name, special, operands, numbers, fields or {}, register))
+        made = tuple(replace(i, scalar=scalar) for i in made) if special.scalar else made
     else:
         operands += operands[:1] * OPERATIONS[name].reads_dst
         made = tuple(_of_elements(name, operands, scalar, numbers, fields, register))
@@ -190,7 +192,7 @@ def _of_form(
     if count < 1 or count % most or count > MOST_COUNT:
         what = f"{name} of {count} elements"
         raise RangeError(what, f"whole repeats of {most}, at most {MOST_COUNT}", "fill the last repeat up")
-    usual = {f"{side}{kind}Stride": n for side in _STRIDES[special.form] for kind, n in (("Blk", 1), ("Rep", 8))}
+    usual = {f"{side}{kind}Stride": n for side in _strided(special) for kind, n in (("Blk", 1), ("Rep", 8))}
     for first in range(0, count, _MOST_OF_BITS * most):
         sides = zip(special.operands, operands)
         here = [(place, at + first // (8 if side == bytes_ else 1), e) for side, (place, at, e) in sides]
@@ -205,7 +207,7 @@ def _of_one_form(
     form, elements = special.form, tuple(e for _place, _at, e in operands)
     called, names = _SAME.get(name, (name, _NUMBERS[form]))
     names = (*names, "order") if form == "whole" and not called.endswith("Sum") else names
-    strides = [f"{side}{kind}Stride" for kind in ("Blk", "Rep") for side in _STRIDES.get(form, ())]
+    strides = [f"{side}{kind}Stride" for kind in ("Blk", "Rep") for side in _strided(special)]
     if len(numbers) != len(names) or any(not _is_integer(fields.get(x)) for x in strides):
         what = f"{name} of {', '.join(map(str, numbers))} and {len(fields)} fields"
         raise LeafTypeError(what, ", ".join((*names, *strides)), "log it with the stand-in")
@@ -227,6 +229,11 @@ def _of_one_form(
             raise RangeError(what, "one of all results: no manual says what others are", "compute whole repeats")
     mode = [*COMPARISONS][enums["mode"]] if form == "bits" else ""
     return VectorInstruction(called, tuple(at for _place, at, _e in operands), told, elements, mode=mode)
+
+
+def _strided(special: Special) -> tuple[str, ...]:
+    """The operands whose strides stand in a struct; bits have none."""
+    return special.operands[1:] if special.form == "bits" else _STRIDES.get(special.form, ())
 
 
 def _number(name: str, given: Any) -> float:

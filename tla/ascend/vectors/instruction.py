@@ -208,7 +208,8 @@ class VectorInstruction:
             raise LeafTypeError(f"{self.name} of {len(buffers)} arrays", expected, "give each operand's")
         target, *source = self.by_repeats()
         read = [buffer[at] for buffer, at in zip(buffers[1:], source)]
-        made = self.computed(read, buffers[0].dtype.type(self.scalar or 0))
+        kind = buffers[-1 if self.name in SPECIAL else 0].dtype.type
+        made = self.computed(read, kind(self.scalar or 0))
         buffers[0][target] = made if self.name in SPECIAL else _stored(made, buffers[0].dtype)
 
     def computed(self, read: list[Any], scalar: Any) -> Any:
@@ -217,6 +218,7 @@ class VectorInstruction:
         import numpy as np
 
         if self.name in SPECIAL:
+            read = [*read, scalar] if SPECIAL[self.name].scalar else read
             return result_of(SPECIAL[self.name], read, self.parameters, int(self.elements[-1].C0), self.mode)
         operation = OPERATIONS[self.name]
         function: Callable[..., Any] = FUNCTIONS.get(operation.compute) or getattr(np, operation.compute)
@@ -266,18 +268,24 @@ class VectorInstruction:
         sides = [*dict.fromkeys(self._sides)]
         operands = [f"{name}[{at}]" for name, at, _side in zip(names, self.places, sides)]
         if self.name in SPECIAL:
+            number = [self._number] if SPECIAL[self.name].scalar else []
             arguments = arguments_of(self.name, SPECIAL[self.name], p, self.mode)
-            return f"AscendC::{self.name}({', '.join(operands)}, {arguments});"
+            return f"AscendC::{self.name}({', '.join([*operands, *number])}, {arguments});"
         operation = OPERATIONS[self.name]
         if operation.scalar:
-            number = f"static_cast<{CPP_NAMES[self.elements[0].name]}>({self.scalar})"
-            operands.insert(1 if self.mode == SCALAR_FIRST else len(operands), number)
+            operands.insert(1 if self.mode == SCALAR_FIRST else len(operands), self._number)
         if self.name == "Cast":
             source, to = self.elements[1].name, self.elements[0].name
             operands.append(f"AscendC::RoundMode::{CASTS[source, to]}")
         strides = ", ".join(str(p[f"{side}{kind}Stride"]) for kind in ("Blk", "Rep") for side in sides)
         last = strides if self.name == "Duplicate" else f"{{{strides}}}"
         return f"AscendC::{self.name}({', '.join(operands)}, {p['mask']}, {p['repeatTimes']}, {last});"
+
+    @property
+    def _number(self) -> str:
+        """Its scalar in C++, of the type that it computes in."""
+        e = self.elements[-1 if self.name in SPECIAL else 0]
+        return f"static_cast<{CPP_NAMES[e.name]}>({self.scalar})"
 
     def __str__(self) -> str:
         return f"{self.name}{self.places}({', '.join(f'{k}={v}' for k, v in self.parameters.items())})"

@@ -56,11 +56,11 @@ def vector(
                 two sources, FusedMulAdd multiplies dst and adds. Of a matrix of
                 m rows WholeReduceSum, ...Max and ...Min give a vector of m; BlockReduceSum, ...Max and ...Min one for
                 each 32 bytes, PairReduceSum one for each two elements of a row; Brcb gives a row of 32 bytes for each
-                element of a vector. Compare gives bytes, a bit for each element, and Select takes such as its first
-                source. Gather moves elements of any layout into one row
+                element of a vector. Compare and CompareScalar give bytes, a bit for each element, and Select takes such as
+                its first source. Gather moves elements of any layout into one row
     dst, srcs   tensors at UB of one shape, vectors or matrices: columns lie side by side, or in blocks of 32 bytes. A
                 source may have strides 0. Those without buffers are taken to lie apart
-    mode        of Compare: LT, GT, EQ, LE, GE or NE; of Subs and Divs SCALAR_FIRST: scalar - src, scalar / src
+    mode        of Compare and CompareScalar: LT, GT, EQ, LE, GE or NE; of Subs and Divs SCALAR_FIRST: scalar - src, scalar / src
     element     their type where no buffer tells it; of Cast (dst, src)
     arch        AtlasA2, AtlasA3, Ascend950, or a name. Ascend950 takes the same calls, and 8 KiB of UB to compute them by
                 its vector registers
@@ -82,9 +82,15 @@ def vector(
     """
     arch = as_architecture(arch)
     if isinstance(name, str) and name in SPECIAL:
-        if scalar is not None:
+        if SPECIAL[name].scalar and scalar is None:
+            raise LeafTypeError(f"{name} without a scalar", "the number to compare with", "write scalar=1.5")
+        if not SPECIAL[name].scalar and scalar is not None:
             raise LeafTypeError(f"{name} with a scalar", "tensors alone", "leave out scalar=")
-        return planned(name, (dst, *srcs), mode, element, arch.sizes["UB"])
+        made = planned(name, (dst, *srcs), mode, element, arch.sizes["UB"])
+        if scalar is None or not made:
+            return made
+        _require_scalar(name, scalar, made[0].elements[-1])
+        return tuple(replace(i, scalar=scalar) for i in made)
     first = isinstance(mode, str) and mode == SCALAR_FIRST and name in EITHER
     if mode is not None and not first and not (isinstance(mode, str) and not mode):
         expected = f"mode= of Compare, or {SCALAR_FIRST!r} of {', '.join(EITHER)}"
