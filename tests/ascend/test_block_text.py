@@ -16,12 +16,14 @@ from tla.ascend import (
     block,
     check,
     float32,
+    fp4_e2m1,
+    fp8_e4m3,
     half,
     int8,
     int32,
     zN,
 )
-from tla.ascend.programs import Move, Multiply, PipeBarrier, SetAtomic, SetFlag
+from tla.ascend.programs import Fill, Move, Multiply, PipeBarrier, SetAtomic, SetFlag
 from tla.ascend.programs.trace import events
 from tla.core.errors import LeafTypeError, RangeError
 
@@ -73,6 +75,16 @@ BLOCKS = {
         (64, 64, 64),
         {"a": int8, "b": (int8, ColumnMajor), "c": int32, "sparse": True, "cores": 2},
     ),
+    **{
+        f"MX of {kind}, {a.name} and {b.name}": (
+            (70, 90, 200),
+            (64, 64, 128),
+            (64, 64, 64),
+            {"arch": Ascend950, "a": (kind, a), "b": (kind, b), "c": float32, "scales": True, "cores": 2},
+        )
+        for kind in (fp8_e4m3, fp4_e2m1)
+        for a, b in ((RowMajor, ColumnMajor), (ColumnMajor, RowMajor))
+    },
     "unit flags": ((70, 70, 200), (32, 64, 64), (32, 64, 32), {"unit_flag": True}),
     "one element": ((1, 1, 1), (32, 32, 32), (32, 32, 32), {}),
 }
@@ -129,6 +141,16 @@ def expanded(lines, core):
 
 def told(s, program):
     """A statement as AscendC has it."""
+    if isinstance(s, Fill):
+        kind, cast = ("uint16_t", ".template ReinterpretCast<uint16_t>()") if s.element.bits < 16 else ("half", "")
+        fields = "".join(f"p.{x} = {s.parameters[x]}; " for x in ("repeatTimes", "blockNum", "dstGap"))
+        call = f"AscendC::InitConstValue({s.dst}[{s.at}]{cast}, p);"
+        return f"{{ AscendC::InitConstValueParams<{kind}> p; {fields}p.initValue = 0; {call} }}"
+    if isinstance(s, Move) and s.instruction.name == "LoadData2DMx":
+        p, i = s.instruction.parameters, s.instruction
+        fields = [p[x] for x in ("xStartPosition", "yStartPosition", "xStep", "yStep", "srcStride", "dstStride")]
+        source = f"(__cbuf__ void *)({s.src}[{i.src}].GetPhyAddr())"
+        return f"load_cbuf_to_c{s.dst[2].lower()}_mx({s.dst} + {i.dst}, {source}, {', '.join(map(str, fields))});"
     if isinstance(s, Move):
         text = s.instruction.text.replace("(dst[", f"({s.dst}[").replace(", src[", f", {s.src}[")
         return text.replace(", index[", f", {s.beside}[")
@@ -218,7 +240,10 @@ def test_ascendc_does_what_the_block_does(name, tmp_path):
 
 
 @needs_catlass
-@pytest.mark.parametrize("name", ["tails", "many blocks", "unit flags", "Ascend950"])
+# of fp4 CATLASS calls load_cbuf_to_ca_s4, which its stubs lack
+@pytest.mark.parametrize(
+    "name", ["tails", "many blocks", "unit flags", "Ascend950", *(x for x in BLOCKS if x.startswith("MX of fp8"))]
+)
 def test_catlass_does_what_the_block_does(name, tmp_path):
     b = made(name)
     for core, blocks in enumerate(b.schedule.table):

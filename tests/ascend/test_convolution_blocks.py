@@ -132,7 +132,8 @@ def test_a_window_in_the_border_along_the_depth_alone_is_zeros(arch, zeros):
     np.testing.assert_array_equal(found, convolved(x, w, bias, (1, 1, 1), (1, 1, 1), (2, 1, 1)))
     assert (np.moveaxis(found[0, :, 0], 0, 2) == bias).all()
     blocks = {"l0A0[0]": 12, "l1A0[0]": 4 * 6}[zeros]
-    fill = f"AscendC::InitConstValue({zeros}, AscendC::InitConstValueParams<half>(1, {blocks}, 0, 0));"
+    fields = f"p.repeatTimes = 1; p.blockNum = {blocks}; p.dstGap = 0; p.initValue = 0;"
+    fill = f"{{ AscendC::InitConstValueParams<half> p; {fields} AscendC::InitConstValue({zeros}, p); }}"
     assert fill in made.text()
     assert made.check().holds
 

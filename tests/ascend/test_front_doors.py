@@ -182,7 +182,7 @@ def test_what_is_no_argument_is_taken_or_refused_with_one_error():
         (lambda: mmad(*L0, element=half, unit_flag=np.ones(2)), RangeError, "0, 2 or 3"),
         (lambda: vector("Add", UB, UB, UB, element=(None,) * 3), LeafTypeError, "of tensors without buffers"),
         (lambda: vector("Add", UB, UB, UB, element=(float32,)), LeafTypeError, "for an element type"),
-        (lambda: vector("Add", UB, UB, UB, element=float32, mode=np.ones(2)), LeafTypeError, "mode= of Compare only"),
+        (lambda: vector("Add", UB, UB, UB, element=float32, mode=np.ones(2)), LeafTypeError, "mode= of Compare, or"),
         (lambda: vector("Add", UB, UB, UB, element=float32)[0].banks(0, 10**9, 0), RangeError, "0 to 196607"),
         (lambda: ANY.at(3), LeafTypeError, "values by the names of sizes"),
         (lambda: check([1], TENSORS, []), LeafTypeError, "lines of text"),

@@ -61,6 +61,9 @@ def by_the_manual(i, buffers):
                     (dst + repeat * most // 8 + j // 8, j % 8),
                     COMPARE[i.mode](read("src0", 0, repeat, j), read("src1", 1, repeat, j)),
                 )
+        elif i.name == "CompareScalar":
+            for j in range(p["mask"]):
+                write((dst + repeat * most // 8 + j // 8, j % 8), COMPARE[i.mode](read("src", 0, repeat, j), i.scalar))
         elif i.name == "Select":
             srcs, sel = i.places[2:], i.places[1]
             for j in range(p["mask"]):
@@ -122,7 +125,8 @@ def case(name, rng):
     n = most
     bits, rows = MakeLayout[uint8, RowMajor](m, n // 8), [matrix(rng, m, n, element, whole=True) for _ in range(3)]
     if form == "bits":
-        return [uint8, element, element], [bits, *rows[:2]], None
+        operands = len(SPECIAL[name].operands)
+        return [uint8, element, element][:operands], [bits, *rows[:2]][:operands], None
     return [element, uint8, element, element], [rows[0], bits, *rows[1:]], None
 
 
@@ -137,21 +141,23 @@ def test_random_computations_are_those_of_the_manual(name, seed):
         numbers.integers(0, 200 if t is np.uint8 else 7, int(cosize(x)) + 512).astype(t) for x, t in zip(layouts, types)
     ]
     tensors = [MakeTensor(b, x, position="UB") for b, x in zip(buffers, layouts)]
-    mode = rng.choice([*MODES]) if name == "Compare" else ""
-    made = vector(name, *tensors, mode=mode)
+    mode = rng.choice([*MODES]) if name.startswith("Compare") else ""
+    scalar = rng.randint(1, 5) if name == "CompareScalar" else None
+    made = vector(name, *tensors, mode=mode, scalar=scalar)
     before, found = [b.copy() for b in buffers], {}
     for i in made:
         found |= by_the_manual(i, before)
         i.execute(*buffers)
     arrays = [b[np.broadcast_to(x(*np.ogrid[tuple(slice(int(n)) for n in x.origin_shape)]), tuple(map(int, x.origin_shape)))]
               for b, x in zip(before, layouts)]  # fmt: skip
-    if name == "Compare":
-        result = np.packbits(np.vectorize(COMPARE[mode])(arrays[1], arrays[2]), axis=1, bitorder="little")
+    if name.startswith("Compare"):
+        other = arrays[2] if scalar is None else scalar
+        result = np.packbits(np.vectorize(COMPARE[mode])(arrays[1], other), axis=1, bitorder="little")
     elif name == "Select":
         result = np.where(np.unpackbits(arrays[1], axis=1, bitorder="little") == 1, arrays[2], arrays[3])
     else:
         result = wanted(arrays[1])
-    if name == "Compare":
+    if name.startswith("Compare"):
         found = {byte: sum(found[byte, b] << b for b in range(8)) for byte, _ in found}
     after = before[0].copy()
     for at, value in found.items():
@@ -284,7 +290,7 @@ def test_types_modes_and_scalars_of_forms():
     with pytest.raises(LeafTypeError, match="leave out scalar="):
         vector("Brcb", rows(8, 8), ub(MakeLayout(8)), scalar=1, element=float32)
     for name, tensors in (("Brcb", (rows(8, 8), ub(MakeLayout(8)))), ("Add", (X, X, X))):
-        with pytest.raises(LeafTypeError, match="mode= of Compare only"):
+        with pytest.raises(LeafTypeError, match="mode= of Compare"):
             vector(name, *tensors, mode="LT", element=float32)
     with pytest.raises(LeafTypeError, match="bits of uint8"):
         vector(
@@ -360,6 +366,9 @@ PARTS(BlockReduceSum) PARTS(BlockReduceMax) PARTS(BlockReduceMin) PARTS(PairRedu
 template <class T> void Brcb(const LocalTensor<T>&, const LocalTensor<T>&, uint8_t, const BrcbRepeatParams&);
 template <class T, class U> void Compare(const LocalTensor<U>&, const LocalTensor<T>&, const LocalTensor<T>&, CMPMODE, uint64_t, uint8_t,
                                          const BinaryRepeatParams&);
+struct UnaryRepeatParams { UnaryRepeatParams(uint16_t, uint16_t, uint8_t, uint8_t); };
+template <class T, class U> void CompareScalar(const LocalTensor<U>&, const LocalTensor<T>&, const T, CMPMODE, uint64_t, uint8_t,
+                                               const UnaryRepeatParams&);
 template <class T, class U> void Select(const LocalTensor<T>&, const LocalTensor<U>&, const LocalTensor<T>&, const LocalTensor<T>&, SELMODE,
                                         uint64_t, uint8_t, const BinaryRepeatParams&);
 template <class T> void Gather(const LocalTensor<T>&, const LocalTensor<T>&, const LocalTensor<uint32_t>&, uint32_t, uint32_t);
@@ -372,7 +381,8 @@ def test_the_texts_compile_as_the_manual_declares_them(tmp_path):
     lines = []
     for name in SPECIAL:
         elements, layouts, _ = case(name, random.Random(name))
-        made = vector(name, *(ub(x) for x in layouts), mode="GE" if name == "Compare" else "", element=elements[-1])
+        mode, scalar = "GE" if name.startswith("Compare") else "", 2 if name == "CompareScalar" else None
+        made = vector(name, *(ub(x) for x in layouts), mode=mode, scalar=scalar, element=elements[-1])
         cpp = {"half": "half", "float": "float", "int16": "int16_t", "int32": "int32_t", "uint8": "uint8_t"}
         sides = zip(SPECIAL[name].operands, elements)
         told = " ".join(f"AscendC::LocalTensor<{cpp[e.name]}> {side};" for side, e in sides)
@@ -380,3 +390,18 @@ def test_the_texts_compile_as_the_manual_declares_them(tmp_path):
     source = tmp_path / "forms.cpp"
     source.write_text(HEADER + "\n".join(["void kernel() {", *lines, "}", ""]))
     subprocess.run(["clang++-19", "-std=c++17", "-fsyntax-only", source], check=True)
+
+
+def test_a_comparison_with_a_scalar():
+    x = np.arange(64, dtype=np.float32)
+    bits, t = ub(MakeLayout[uint8, RowMajor](1, 8), np.zeros(8, np.uint8)), ub(MakeLayout[float32, RowMajor](1, 64), x)
+    (i,) = vector("CompareScalar", bits, t, scalar=5, mode="LT")
+    i.execute(bits.data, x)
+    assert np.unpackbits(bits.data, bitorder="little").tolist() == [1] * 5 + [0] * 59
+    assert i.text == (
+        "AscendC::CompareScalar(dst[0], src[0], static_cast<float>(5), AscendC::CMPMODE::LT, 64, 1, {1, 1, 8, 8});"
+    )
+    with pytest.raises(LeafTypeError, match="without a scalar"):
+        vector("CompareScalar", bits, t, mode="LT")
+    with pytest.raises(LeafTypeError, match='write mode="LT"'):
+        vector("CompareScalar", bits, t, scalar=5)

@@ -610,3 +610,55 @@ def test_results_that_do_not_go_together_are_refused():
     with pytest.raises(LeafTypeError, match=r"numbers of the shape \(700,\)"):
         check(lines, tensors, [Computed("B", np.sum, ("W",))])
     assert not check([*lines[:-8]], tensors, KERNELS[SUM][1]).holds
+
+
+@pytest.mark.parametrize(
+    ("call_", "function", "count"),
+    [
+        (call("Axpy", ub("float", 0), ub("float", 4096), 3, 100), lambda x, y: x + 3 * y, 2),
+        (call("MulAddDst", ub("float", 0), *[ub("float", 4096)] * 2, 100), lambda x, y: x + y * y, 2),
+        (call("LeakyRelu", ub("float", 0), ub("float", 0), 2, 100), lambda x: np.where(x < 0, 2 * x, x), 1),
+        (call("Subs", ub("float", 0), 5, ub("float", 0), 100), lambda x: 5 - x, 1),
+        (call("Subs", ub("float", 0), ub("float", 0), 5, 100), lambda x: x - 5, 1),
+        (call("SubRelu", ub("float", 0), ub("float", 0), ub("float", 4096), 100), lambda x, y: np.maximum(x - y, 0), 2),
+    ],
+)
+def test_calls_that_read_dst_and_that_cut_off_are_read_from_a_log(call_, function, count):
+    kind = {"type": "float", "position": -1}
+    struct = {"struct": "AscendC::DataCopyExtParams", "blockCount": 1, "srcStride": 0, "dstStride": 0, "blockLen": 400}
+    pad = {"struct": "AscendC::DataCopyPadExtParams<float>", "isPad": 0}
+    loads = [
+        call("DataCopyPad", ub("float", 4096 * i), {**kind, "address": (i + 1) << 40}, struct, pad)
+        for i in range(count)
+    ]
+    out = call("DataCopyPad", {**kind, "address": 3 << 40}, ub("float", 0), struct)
+    tensors = {n: ((i + 1) << 40, float32, MakeLayout(100)) for i, n in enumerate("XYR")}
+
+    def holds(lines, made=function):
+        return check(lines, tensors, [Computed("R", made, tuple("XY"[:count]))]).holds
+
+    lines = [*loads, *flag("MTE2_V"), call_, *flag("V_MTE3"), out]
+    assert holds(lines)
+    assert not holds(lines, lambda *given: function(*given) + 1)
+    assert not holds([*lines[1:]])  # what dst, or the source, held before
+
+
+@pytest.mark.parametrize("mode", range(6))
+def test_a_comparison_with_a_scalar_in_a_log(mode):
+    """As CATLASS's example of attention masks: bits of what is less than a number, by which Select takes."""
+    function = (np.less, np.greater, np.equal, np.less_equal, np.greater_equal, np.not_equal)[mode]
+    kind, bits = {"type": "float", "position": -1}, {"type": "unsigned char", "position": 9, "address": 8192}
+    struct = {"struct": "AscendC::DataCopyExtParams", "blockCount": 1, "srcStride": 0, "dstStride": 0, "blockLen": 512}
+    pad = {"struct": "AscendC::DataCopyPadExtParams<float>", "isPad": 0}
+    loads = [
+        call("DataCopyPad", ub("float", 1024 * i), {**kind, "address": (i + 1) << 40}, struct, pad) for i in range(2)
+    ]
+    compared = call("CompareScalar", bits, ub("float", 0), 500000, mode, 128)
+    chosen = call("Select", ub("float", 0), bits, ub("float", 0), ub("float", 1024), 2, 128)
+    out = call("DataCopyPad", {**kind, "address": 3 << 40}, ub("float", 0), struct)
+    tensors = {n: ((i + 1) << 40, float32, MakeLayout(128)) for i, n in enumerate("XYR")}
+    wanted = [Computed("R", lambda x, y: np.where(function(x, 500000), x, y), ("X", "Y"))]
+    lines = [*loads, *flag("MTE2_V"), compared, BARRIER, chosen, *flag("V_MTE3"), out]
+    assert check(lines, tensors, wanted).holds
+    other = call("CompareScalar", bits, ub("float", 0), 500000, mode - 1 if mode % 2 else mode + 1, 128)
+    assert not check([other if x == compared else x for x in lines], tensors, wanted).holds

@@ -57,14 +57,25 @@ MATH = {
     "Duplicate": lambda s: s,
     "Cast": lambda a: a,
     "Copy": lambda a: a,
+    "Subs": lambda a, s: a - s,
+    "Divs": lambda a, s: a / s,
+    "LeakyRelu": lambda a, s: a if a >= 0 else a * s,
+    "Prelu": lambda a, b: a if a >= 0 else a * b,
+    "AddRelu": lambda a, b: max(a + b, 0),
+    "SubRelu": lambda a, b: max(a - b, 0),
+    "Axpy": lambda a, old, s: a * s + old,
+    "MulAddDst": lambda a, b, old: a * b + old,
+    "FusedMulAdd": lambda a, b, old: a * old + b,
 }
+#: What adds to dst, and what Ascend950 alone has.
+ADDS, WIDE_ONLY = ("Axpy", "MulAddDst", "FusedMulAdd"), ("Subs", "Divs", "Prelu")
 
 
 def slots(i):
     """The places of the operands of each element that an instruction computes, by the manual: 8 blocks of 32
     bytes a repeat."""
     p = i.parameters
-    names = ("dst", "src0", "src1") if len(i.elements) == 3 else ("dst", "src")
+    names = ("dst", *(x for x in ("src", "src0", "src1") if f"{x}RepStride" in p))
     for repeat in range(p["repeatTimes"]):
         for j in range(p["mask"]):
             found = []
@@ -141,7 +152,13 @@ def test_random_computations_are_numpys(seed):
     buffers = [values(rng, int(cosize(x)), NUMPY[t]) for x, t in zip(layouts, names)]
     dst, *srcs = (MakeTensor(b, x, position="UB") for b, x in zip(buffers, layouts))
     try:
-        made = vector(name, dst, *srcs, scalar=scalar, arch=rng.choice(["AtlasA2", "Ascend950"]))
+        made = vector(
+            name,
+            dst,
+            *srcs,
+            scalar=scalar,
+            arch=rng.choice(["Ascend950"] if name in WIDE_ONLY else ["AtlasA2", "Ascend950"]),
+        )
     except RangeError as error:
         assert "whole blocks of 32 bytes" in str(error)
         assert any(
@@ -160,7 +177,8 @@ def test_random_computations_are_numpys(seed):
     for r, c in np.ndindex(m, n):
         to, *begin = (int(x(r, c)) for x in layouts)
         assert met.pop(to) == begin
-        given = [before[k + 1][at].item() for k, at in enumerate(begin)] + ([scalar] if scalar is not None else [])
+        given = [before[k + 1][at].item() for k, at in enumerate(begin)]
+        given += [before[0][to].item()] * (name in ADDS) + ([scalar] if scalar is not None else [])
         assert buffers[0][to] == stored(MATH[name](*given), np.dtype(NUMPY[names[0]])), (name, r, c)
     assert not met, "something else is written"
     untouched = np.ones(buffers[0].size, bool)
@@ -408,8 +426,9 @@ struct BinaryRepeatParams { BinaryRepeatParams(uint8_t, uint8_t, uint8_t, uint8_
 struct UnaryRepeatParams { UnaryRepeatParams(uint16_t, uint16_t, uint8_t, uint8_t); };
 enum class RoundMode { CAST_NONE, CAST_RINT };
 BINARY(Add) BINARY(Sub) BINARY(Mul) BINARY(Div) BINARY(Max) BINARY(Min)
-UNARY(Exp) UNARY(Ln) UNARY(Abs) UNARY(Sqrt) UNARY(Reciprocal) UNARY(Relu)
-SCALAR(Adds) SCALAR(Muls) SCALAR(Maxs) SCALAR(Mins)
+UNARY(Exp) UNARY(Ln) UNARY(Abs) UNARY(Sqrt) UNARY(Reciprocal) UNARY(Relu) UNARY(Rsqrt)
+BINARY(Prelu) BINARY(AddRelu) BINARY(SubRelu) BINARY(MulAddDst) BINARY(FusedMulAdd)
+SCALAR(Adds) SCALAR(Muls) SCALAR(Maxs) SCALAR(Mins) SCALAR(LeakyRelu) SCALAR(Subs) SCALAR(Divs) SCALAR(Axpy)
 template <class T> void Duplicate(const LocalTensor<T>&, const T&, uint64_t, uint8_t, uint16_t, uint8_t);
 template <class T> void Duplicate(const LocalTensor<T>&, const T&, const int32_t&);
 struct CopyRepeatParams { CopyRepeatParams(uint16_t, uint16_t, uint16_t, uint16_t); };
@@ -429,8 +448,45 @@ def test_the_texts_compile_as_the_manual_declares_them(tmp_path):
         element = (float32, half) if name == "Cast" else half
         dst = MakeTensor(None, MakeLayout[float32, RowMajor](4, 64), position="UB") if name == "Cast" else x
         to = "float" if name == "Cast" else "half"
-        (i,) = vector(name, dst, *srcs, scalar=scalar, element=element)
+        (i,) = vector(name, dst, *srcs, scalar=scalar, element=element, arch=Ascend950)
         lines.append(f"{{ AscendC::LocalTensor<{to}> dst; AscendC::LocalTensor<half> src, src0, src1; {i.text} }}")
     source = tmp_path / "vectors.cpp"
     source.write_text(HEADER + "\n".join(["void kernel() {", *lines, "}", ""]))
     subprocess.run(["clang++-19", "-std=c++17", "-fsyntax-only", source], check=True)
+
+
+def test_a_scalar_before_its_source():
+    """1 - x and 1 / x, as CATLASS's epilogues of Ascend950 have them."""
+    p = {"mask": 4, "repeatTimes": 1, "dstBlkStride": 1, "srcBlkStride": 1, "dstRepStride": 8, "srcRepStride": 8}
+    x, to = np.array([1, 2, 4, 8] * 2, np.float32), np.zeros(8, np.float32)
+    for name, wanted in (("Divs", [1, 0.5, 0.25, 0.125]), ("Subs", [0, -1, -3, -7])):
+        (i,) = vector(
+            name,
+            *(MakeTensor(None, MakeLayout(4), position="UB"),) * 2,
+            scalar=1,
+            mode="SCALAR_FIRST",
+            element=float32,
+            arch="Ascend950",
+        )
+        assert i.parameters == p
+        i.execute(to, x)
+        assert to[:4].tolist() == wanted
+        assert i.text == f"AscendC::{name}(dst[0], static_cast<float>(1), src[0], 4, 1, {{1, 1, 8, 8}});"
+
+
+@pytest.mark.parametrize("name", WIDE_ONLY)
+def test_what_ascend950_alone_has_is_refused_elsewhere(name):
+    x = MakeTensor(None, MakeLayout(64), position="UB")
+    srcs, more = ((x, x), {}) if name == "Prelu" else ((x,), {"scalar": 2})
+    with pytest.raises(LeafTypeError, match=f"{name} on AtlasA2"):
+        vector(name, x, *srcs, element=float32, **more)
+
+
+def test_a_root_below_one_is_rounded_twice():
+    """As 1 / sqrt(x) in the type: within 2 units in the last place of the exact one."""
+    x = np.linspace(0.01, 50, 128, dtype=np.float32)
+    t, made = MakeTensor(x, MakeLayout(128), position="UB"), np.zeros(128, np.float32)
+    for i in vector("Rsqrt", MakeTensor(made, MakeLayout(128), position="UB"), t):
+        i.execute(made, x)
+    exact = 1 / np.sqrt(x.astype(np.float64))
+    assert (abs(made - exact) <= 2 * np.spacing(exact.astype(np.float32))).all()

@@ -116,6 +116,15 @@ EXAMPLES = {
         stages={"L0C": 1},
     ),
     "43_ascend950_zN": case(Ascend950, (256, 256, 128), (256, 256, 64), b=(half, nZ), c=(half, zN)),
+    "47_ascend950_grouped_matmul_per_token_dequant": case(
+        Ascend950, (256, 256, 512), (256, 256, 128), a=int8, b=int8, c=int32, swizzle=BlockSchedulerAswt
+    ),
+    "50_ascend950_basic_matmul_gemv": case(
+        Ascend950, (128, 128, 256), (128, 128, 64), **FLOATS, unit_flag=True, swizzle=GemmIdentityBlockSwizzle[3, 1]
+    ),
+    "51_ascend950_quant_matmul_per_group_per_block": case(
+        Ascend950, (256, 128, 128), (256, 128, 128), a=int8, b=int8, c=int32, swizzle=BlockSchedulerAswt
+    ),
     "57_ascend950_matmul_full_dequant": case(
         Ascend950, (128, 256, 256), (128, 256, 128), a=int8, b=int8, c=int32, swizzle=BlockSchedulerAswt, cores=5
     ),

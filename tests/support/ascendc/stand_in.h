@@ -28,8 +28,13 @@
 #define CATLASS_GEMM_BLOCK_MMAD_DYNAMIC_AIV_HPP
 #define CATLASS_GEMM_TILE_CAST_INT8_TO_FP16_HPP
 #define CATLASS_GEMM_TILE_CAST_FP8_TO_FP16_HPP
+#ifndef __cbuf__
+#define __cbuf__
+#endif
 struct half;
 struct bfloat16_t;
+struct float4_e2m1x2_t;
+struct float4_e1m2x2_t;
 
 namespace tla_log {
 
@@ -281,6 +286,8 @@ inline TPipe& the_pipe() { static TPipe p; return p; }
 template <typename T> struct SizeOfBits { static constexpr uint32_t value = sizeof(T) * 8; };
 struct int4b_t;
 template <> struct SizeOfBits<int4b_t> { static constexpr uint32_t value = 4; };
+template <> struct SizeOfBits<float4_e2m1x2_t> { static constexpr uint32_t value = 4; };
+template <> struct SizeOfBits<float4_e1m2x2_t> { static constexpr uint32_t value = 4; };
 template <typename T> LocalTensor<T> LocalTensor<T>::operator[](uint32_t offset) const
 { LocalTensor r = *this; r.address_.address += uint64_t(offset) * SizeOfBits<T>::value / 8; return r; }
 template <typename T> GlobalTensor<T> GlobalTensor<T>::operator[](uint64_t offset) const
@@ -355,6 +362,16 @@ inline void LoadDataWithSparse(const LocalTensor<T>& dst, const LocalTensor<T>& 
 {
     ASCENDC_LOG_CALL_T(LoadDataWithSparse, std::vector<Arg>{Arg::MakeArg<T>()}, (std::vector<Arg>{dst, src, index, params}));
 }
+template <typename T, typename U> inline void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, U scalar, int32_t count)
+{ TLA_LOG_ARGS(Axpy, dst, src, scalar, count); }
+template <typename T> inline void Div(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, int32_t count)
+{ TLA_LOG_ARGS(Div, dst, src0, src1, count); }
+// An operand of MX types with its scales.
+template <typename T, typename U, typename S, typename P, typename Q>
+inline void LoadData(const LocalTensor<U>& dst, const LocalTensor<T>& src, const LocalTensor<S>& scales, const P& params, const Q& more)
+{ TLA_LOG_ARGS(LoadData, dst, src, scales, params, more); }
+template <typename T, typename P> inline void InitConstValue(const LocalTensor<T>& dst, const P& params)
+{ TLA_LOG_ARGS(InitConstValue, dst, params); }
 }  // namespace AscendC
 inline AscendC::TPipe* GetTPipePtr() { return &AscendC::the_pipe(); }
 #define unlikely(x) (x)

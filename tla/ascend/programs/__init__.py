@@ -4,6 +4,7 @@ from . import statements
 from .any_matmul import AnyMatmulBlock
 from .check import check
 from .convolution import ConvolutionBlocks
+from .epilogues import Epilogue, epilogue
 from .estimate import Estimate, Rates, Span
 from .make_block import block
 from .make_convolution import conv_block
@@ -20,6 +21,7 @@ __all__ = [
     "Computed",
     "ConvolutionBlocks",
     "Copied",
+    "Epilogue",
     "Estimate",
     "Finding",
     "MatmulBlock",
@@ -36,6 +38,7 @@ __all__ = [
     "check",
     "conv_block",
     "densify",
+    "epilogue",
     "mmad",
     "plan",
 ]

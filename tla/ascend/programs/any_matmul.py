@@ -22,6 +22,7 @@ from .any_paddings import AnyPaddings
 from .any_sizes import CORE, CORES, AnyCore, around, buffers_of, conditions_of, facts_of
 from .any_text import ascendc
 from .block import Plan
+from .catlass import catlass_of
 from .channels import channel_numbers
 from .check import FEW_FRACTALS, check_program
 from .dsl import dsl
@@ -30,7 +31,7 @@ from .results import Report, together
 from .scales import padded_scales
 from .sparse import densified
 from .statements import Buffer, Program
-from .text import catlass_of, require_in, require_language
+from .text import require_in, require_language
 from .values import numbers_of
 
 if TYPE_CHECKING:
@@ -297,6 +298,6 @@ class AnyMatmulBlock:
         if language == "catlass":
             return catlass_of(self.plan, repr(self.swizzle), proved, name)
         if language == "dsl":
-            return dsl(self.plan, self.swizzle, proved, name)
+            return dsl(self.plan, self.swizzle, proved, name, self.slices)
         before = None if self.paddings is None else self.paddings.program
         return ascendc(self.plan, self.program, self.conditions, repr(self.swizzle), name, before)

@@ -2,7 +2,7 @@
 stages as pointers.
 
 The DSL plans transfers itself, and crops a tile at the edge of its tensor; so of a transfer only its two tiles are
-written. It has no minimum: the width of the last strip is told by a condition.
+written. It has no minimum of integers: the width of the last strip, and where a slice of k begins, are told by conditions.
 
 Source: CATLASS, branch `dsl`, python/tla_dsl: examples/end_to_end/basic_mmad/basic_matmul.py, catlass/core_api.py.
 """
@@ -41,10 +41,13 @@ _TILES = {
 _CROPPED = ("shared", "task", "tileM", "tileN", "rowsM", "fillK", "partK")
 
 
-def dsl(plan: Plan, swizzle: BlockSwizzle, proved: str, name: str) -> str:
-    """The program of a block in CATLASS's DSL, for problems of any size. Raises what MatmulBlock.text raises."""
+def dsl(plan: Plan, swizzle: BlockSwizzle, proved: str, name: str, slices: int = 1) -> str:
+    """The program of a block in CATLASS's DSL, for problems of any size; slices: of k, which are added in C.
+
+    Raises what MatmulBlock.text raises.
+    """
     _require_dsl(plan)
-    core = AnyCore(plan, dims("M N K"), swizzle)  # type: ignore[arg-type]
+    core = AnyCore(plan, dims("M N K"), swizzle, slices)  # type: ignore[arg-type]
     with assuming():  # the DSL plans the transfers
         body = tuple(core.any_blocks())
     m, n, k = plan.tiling.l1
@@ -84,7 +87,6 @@ def _require_dsl(plan: Plan) -> None:
         (bool(tags), f"of the tag {tags[0] if tags else ''}"),
         (plan.bias, "with biases"),
         (plan.quant != "NO_QUANT" or plan.scale is not None or plan.relu, "with an epilogue"),
-        (plan.adds, "with slices of k that are added"),
     ):
         if wrong:
             fix = "write text('ascendc'), which has every statement"
@@ -157,6 +159,7 @@ class _Lines:
         if name == "tileK":  # here the tile in L1 begins: its views are made anew, as the load may be of a turn before
             for which, at in (("a", "blockM, kTile"), ("b", "kTile, blockN")):
                 shape = "{m}, {k}" if which == "a" else "{k}, {n}"
+                at = at.replace("kTile", "firstTile + kTile") if self._core.slices > 1 else at
                 view = f"tla.tile_view(gm_{which}, tla.make_shape({shape}), tla.make_coord({at}))".format(**self._sizes)
                 yield f"tile_{which} = {view}"
                 yield f"l1_{which} = tla.make_tensor_like({self._pointer(f'l1{which.upper()}', 'l1Stage')}, tile_{which})"
@@ -168,13 +171,28 @@ class _Lines:
             yield f"width = {offset}"
             yield f"if {left} - {offset} * strip < {offset}:"
             yield f"    width = {left} - {offset} * strip"
+        elif name == "firstTile":
+            yield f"left = tilesK % {self._core.slices}"
+            yield f"firstTile = tilesK // {self._core.slices} * slice + slice"
+            yield "if left < slice:"
+            yield f"    firstTile = tilesK // {self._core.slices} * slice + left"
+        elif name == "tiles" and self._core.slices > 1:
+            yield f"tiles = tilesK // {self._core.slices}"
+            yield "if slice < left:"
+            yield "    tiles = tiles + 1"
         elif name not in _CROPPED:
             yield f"{name} = {_text(s.value)}"
 
     def _of_loop(self, s: Loop) -> Iterator[str]:
         name = str(s.variable)
         if name == "turn":
-            yield "for task in tla.range(tla.arch.block_idx(), blocksM * blocksN, tla.arch.block_num()):"
+            count = "blocksM * blocksN"
+            if self._core.slices > 1:  # slices without a tile are the last: nobody takes them
+                count = "blocksM * blocksN * slices"
+                yield f"slices = {self._core.slices}"
+                yield "if tilesK < slices:"
+                yield "    slices = tilesK"
+            yield f"for task in tla.range(tla.arch.block_idx(), {count}, tla.arch.block_num()):"
         else:
             yield f"for {name} in tla.range(0, {_text(s.turns)}, 1):"
         inside = [*self.of(s.body)]
@@ -188,7 +206,9 @@ class _Lines:
 
     def _of_transfer(self, s: Part) -> Iterator[str]:
         if s.what == "C to GM":
-            more = ", tla.params.CopyL0C2DstParams(unit_flag=0b11)" if self._plan.unit_flag else ""
+            told = ["unit_flag=0b11"] * self._plan.unit_flag
+            told += ["atomic_mode=tla.params.AtomicMode.ADD"] * (self._core.slices > 1)
+            more = f", tla.params.CopyL0C2DstParams({', '.join(told)})" if told else ""
             yield f"tla.copy(block_c, l0_c{more})"
             return
         read, written, whole, sizes, coord, buffer, stage = _TILES[s.what]

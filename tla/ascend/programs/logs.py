@@ -65,6 +65,11 @@ _ELEMENTS = {cpp.rpartition("::")[2]: getattr(types, name) for name, cpp in CPP_
 #: Calls that move.
 _MOVES = ("DataCopy", "DataCopyPad", "LoadData", "LoadDataWithTranspose", "LoadDataWithSparse", "Fixpipe")
 
+#: The intrinsics that move scales beside an operand, which LoadData of both issues too -> where they move them; and the fields of
+#: such a transfer.
+_BESIDE = {"load_cbuf_to_ca_mx": "L0AMx", "load_cbuf_to_cb_mx": "L0BMx"}
+_SCALES = ("xStartPosition", "yStartPosition", "xStep", "yStep", "srcStride", "dstStride")
+
 #: Calls that move nothing and order nothing.
 _SILENT = frozenset(
     [
@@ -189,8 +194,11 @@ def _statements(record: dict[str, Any], state: _State, buffers: Mapping[str, Buf
         yield gather(args, lambda x: _operand(x, buffers))
     elif name in CALLS:
         yield computation(name, args, lambda x: _operand(x, buffers), state.mask)
+    elif name in _BESIDE:
+        fields = dict(zip(_SCALES, map(int, args[2:]), strict=True))
+        yield _scales_beside(_BESIDE[name], int(args[0]), int(args[1]), fields)
     elif name in _MOVES:
-        yield _move(record, state, buffers)
+        yield from _with_scales(record, state, buffers)
     else:
         expected = "calls of AscendC that move, multiply or order"
         raise LeafTypeError(f"the call {name}", expected, "leave it out of the log, or check a part")
@@ -255,8 +263,31 @@ def _multiply(args: list[Any], buffers: Mapping[str, Buffer], sparse: bool) -> M
     (dst, at_c), (left, at_a), (right, at_b) = (_place(t, buffers, t.element.bits) for t in (c, a, b))
     bias = _place(third[0], buffers, third[0].element.bits) if third else None
     elements = (c.element, a.element, b.element)
-    i = MmadInstruction(at_c, at_a, at_b, bias[1] if bias else None, fields, elements, sparse=sparse)
+    scaled = "mx_" in str(args[1]["type"]) or a.element.name.startswith("fp4")
+    i = MmadInstruction(at_c, at_a, at_b, bias[1] if bias else None, fields, elements, scaled, sparse)
     return Multiply(dst, left, right, bias[0] if bias else None, i)
+
+
+def _with_scales(record: dict[str, Any], state: _State, buffers: Mapping[str, Buffer]) -> Iterator[Move]:
+    """The transfer that a line tells; of an operand with its scales, LoadData of five arguments, both."""
+    args = record["args"]
+    if len(args) != 5 or record["call"] != "LoadData":
+        yield _move(record, state, buffers)
+        return
+    dst, src, scales, fields, more = args
+    to, begin = _tensor(dst), _tensor(scales)
+    if to.place not in ("L0A", "L0B") or begin.place != "L1" or begin.element != types.fp8_e8m0:
+        what = f"a LoadData to {to.place} with scales of {begin.element} in {begin.place}"
+        raise LeafTypeError(what, "scales of fp8_e8m0 in L1, to L0A or L0B", "log it with the stand-in")
+    yield _move({**record, "args": [dst, src, fields]}, state, buffers)
+    told = {name: int(more[name]) for name in _SCALES}
+    yield _scales_beside(f"{to.place}Mx", to.address // 16, begin.address, told)
+
+
+def _scales_beside(place: str, at: int, begin: int, fields: dict[str, int]) -> Move:
+    """A transfer of scales out of L1 beside an operand; at, begin: bytes."""
+    _require_no_less("LoadData2DMx", fields)
+    return Move(place, "L1", TransferInstruction("LoadData2DMx", at, begin, fields, types.fp8_e8m0))
 
 
 def _move(record: dict[str, Any], state: _State, buffers: Mapping[str, Buffer]) -> Move:

@@ -140,7 +140,8 @@ class MmadInstruction:
         """The call in AscendC, as one block, on tensors of these names."""
         fields = " ".join(f"p.{name} = {c_text(value)};" for name, value in self.parameters.items())
         third = "" if self.bias is None else f", {bias}[{c_text(self.bias)}]"
-        places = ", ".join(f"{name}[{c_text(at)}]" for name, at in ((dst, self.dst), (a, self.a), (b, self.b)))
+        operands = zip((dst, a, b), (self.dst, self.a, self.b), self.elements, (False, self.scaled, self.scaled))
+        places = ", ".join(f"{name}[{c_text(at)}]{_with_scales(e) * there}" for name, at, e, there in operands)
         return f"{{ AscendC::MmadParams p; {fields} AscendC::{self.name}({places}{third}, p); }}"
 
     @property
@@ -157,6 +158,11 @@ class MmadInstruction:
         more = "" if self.bias is None else f", bias={self.bias}"
         fields = ", ".join(f"{k}={v}" for k, v in self.parameters.items())
         return f"{self.name}(c={self.dst}, a={self.a}, b={self.b}{more}, {fields})"
+
+
+def _with_scales(e: Element) -> str:
+    """The cast to a type whose elements have scales; types of 4 bits always have them."""
+    return f".template ReinterpretCast<AscendC::mx_{e.name}_t>()" if e.bits == 8 else ""
 
 
 def accumulator_of(a: Element, b: Element, arch: Architecture) -> Element:

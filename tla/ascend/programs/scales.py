@@ -51,7 +51,7 @@ def require_scales(
         if element.name not in MX_TYPES or "AtlasA" in arch.name or (which, tag) not in _IN_GM:
             what = f"scales of {which}: {element} of the tag {tag} on {arch}"
             expected = f"{', '.join(sorted(MX_TYPES))}, RowMajor or ColumnMajor, on Ascend950"
-            raise LeafTypeError(what, expected, "leave out scales=True, or write a=(fp8_e4m3, RowMajor)")
+            raise LeafTypeError(what, expected, f"leave out scales=True, or write {which.lower()}=(fp8_e4m3, RowMajor)")
         if element.group > 1 and divides(element.group, k) is not True:
             what = f"scales of {which}: {k} of k, of {element}, which come in pairs"
             expected = "an even k: the other half of a byte is no zero"

@@ -79,7 +79,7 @@ class Buffer:
 
 
 #: The tensors of a block in global memory, in the order of their addresses.
-_TENSORS = ("A", "B", "C", "bias", "scaleA", "scaleB", "index", "WA", "WB", "scale")
+_TENSORS = ("A", "B", "C", "bias", "scaleA", "scaleB", "index", "WA", "WB", "scale", "D")
 
 
 def in_gm(name: str, element: Element, layout: Layout) -> Buffer:

@@ -1,11 +1,10 @@
-"""A block as the text of a kernel: in AscendC every statement that was checked, in loops; in CATLASS the types that
-make the same kernel.
+"""A block as the text of a kernel in AscendC: every statement that was checked, in loops; and which languages there are.
 
 The text in AscendC is the list of a core's statements, written shorter: statements that repeat, with numbers that grow
 by the same steps, are a loop; and cores whose lists differ so are one list with the core's number in it. So what is
 printed is what was proved.
 
-Source: AscendC; CATLASS examples/13_basic_matmul_tla.
+Source: AscendC.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from typing import Any, NamedTuple
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import shown
-from ...core.layout import require_origin
 from ..element import CPP_NAMES
 from ..schedules import BlockSwizzle, Schedule
-from ..tags import GIVEN
+from ..transfers.instruction import c_text
 from .block import Plan
+from .catlass import catlass
 from .dsl import dsl
 from .statements import Buffer, Compute, Fill, Move, Multiply, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag
 from .trace import PIPES, VECTOR_PIPES, ends_of, events
@@ -30,6 +29,10 @@ from .trace import PIPES, VECTOR_PIPES, ends_of, events
 #: A position -> AscendC's TPosition.
 _POSITIONS = {"L1": "A1", "L0A": "A2", "L0B": "B2", "L0C": "CO1", "Bias": "C2", "FixBuf": "C2PIPE2GM"}
 _POSITIONS |= dict.fromkeys(("UB", "UB0", "UB1"), "VECCALC")
+#: Where the scales of an operand lie: beside it, at a sixteenth of its address -> what moves them there. `LoadData` of an
+#: operand with its scales issues it behind the operand's own.
+_BESIDE = {"L0AMx": "load_cbuf_to_ca_mx", "L0BMx": "load_cbuf_to_cb_mx"}
+_SCALES = ("xStartPosition", "yStartPosition", "xStep", "yStep", "srcStride", "dstStride")
 #: What the elements of buffers are called: those of matrices, and the words that the scales of columns are in.
 _NAMES = {**CPP_NAMES, "uint64": "uint64_t"}
 #: An integer of a statement that may be another one in another turn: no part of a name, of a fraction or of a
@@ -174,6 +177,9 @@ def memories(buffers: Iterable[Buffer], sizes: dict[str, int]) -> Iterator[str]:
     met: set[str] = set()
     yield "AscendC::TPipe pipe;"
     for b in buffers:
+        if b.position in _BESIDE:
+            yield f"const uint64_t {b.name} = {b.address};"
+            continue
         if b.position not in met:
             met.add(b.position)
             yield f"AscendC::TBuf<AscendC::TPosition::{_POSITIONS[b.position]}> {b.position};"
@@ -192,14 +198,18 @@ def _items(program: Program, forms: _Forms, pipes: Sequence[str]) -> list[_Item]
 
 def statement_text(s: Any, added: Element | None) -> str:
     """An instruction, a flag or a barrier in AscendC; added: the type of what is added in global memory."""
+    if isinstance(s, Move) and s.instruction.name == "LoadData2DMx":
+        return _scales_beside(s)
     if isinstance(s, Move):
         return str(s.instruction.call(s.dst, s.src, s.beside))
     if isinstance(s, Multiply):
         return s.instruction.call(s.dst, s.a, s.b, s.bias or "")
     if isinstance(s, Fill):
-        fields = ", ".join(str(s.parameters[x]) for x in ("repeatTimes", "blockNum", "dstGap"))
-        struct = f"AscendC::InitConstValueParams<{CPP_NAMES[s.element.name]}>"
-        return f"AscendC::InitConstValue({s.dst}[{s.at}], {struct}({fields}, 0));"
+        wide = "uint16_t" if s.element.bits <= 8 else ""  # it has no types of 8 bits: blocks are filled as they are
+        cast = f".template ReinterpretCast<{wide}>()" if wide else ""
+        fields = " ".join(f"p.{x} = {c_text(s.parameters[x])};" for x in ("repeatTimes", "blockNum", "dstGap"))
+        struct = f"AscendC::InitConstValueParams<{wide or CPP_NAMES[s.element.name]}>"
+        return f"{{ {struct} p; {fields} p.initValue = 0; AscendC::InitConstValue({s.dst}[{c_text(s.at)}]{cast}, p); }}"
     if isinstance(s, PipeBarrier):
         return f"AscendC::PipeBarrier<PIPE_{s.pipe}>();"
     if isinstance(s, Compute):
@@ -209,6 +219,14 @@ def statement_text(s: Any, added: Element | None) -> str:
         return f"AscendC::SetAtomicAdd<{kind}>();" if s.adds else "AscendC::SetAtomicNone();"
     call = "SetFlag" if isinstance(s, SetFlag) else "WaitFlag"
     return _between_cores(s) if "AIV" in s.event else f"AscendC::{call}<AscendC::HardEvent::{s.event}>({s.id});"
+
+
+def _scales_beside(s: Move) -> str:
+    """A transfer of scales beside their operand, by the intrinsic of LoadData."""
+    i, call = s.instruction, _BESIDE[s.dst.rstrip("0123456789").replace("l0", "L0")]
+    fields = ", ".join(c_text(i.parameters[x]) for x in _SCALES)
+    source = f"(__cbuf__ void *)({s.src}[{c_text(i.src)}].GetPhyAddr())"
+    return f"{call}({s.dst} + {c_text(i.dst)}, {source}, {fields});"
 
 
 def _between_cores(s: SetFlag | WaitFlag) -> str:
@@ -311,94 +329,7 @@ def _plus(x: str, step: int, name: str) -> str:
     return x if not step else f"{x} {term}" if step < 0 else term if x == "0" else f"{x} + {term}"
 
 
-# ----------------------------------------------------------------------------------------------------------- CATLASS
-
-
-def catlass(plan: Plan, schedule: Schedule, name: str) -> str:
-    """The kernel of a block as CATLASS's BasicMatmulTla. Raises what MatmulBlock.text raises."""
-    proved = f"proved by tla for {shown(schedule.problem)} on {schedule.cores} cores"
-    return catlass_of(plan, schedule.swizzle, proved, name)
-
-
-def catlass_of(plan: Plan, dealt: str, proved: str, name: str) -> str:
-    """The kernel of a block as CATLASS's BasicMatmulTla, with what was proved. Raises what MatmulBlock.text raises."""
-    swizzle, _bracket, arguments = dealt.removesuffix("]").partition("[")
-    _require_basic(plan, swizzle)
-    l1, l0 = (", ".join(f"tla::Int<{n}>" for n in x) for x in (plan.tiling.l1, plan.tiling.l0))
-    matrices = (("A", plan.a, "m, k"), ("B", plan.b, "k, n"), ("C", plan.c, "m, n"))
-    named = ((x, CPP_NAMES[o.element.name], o.tag) for x, o, _sizes in matrices)
-    types = [f"using Element{x} = {element}; using Layout{x} = layout::{tag};" for x, element, tag in named]
-    arch = f"Arch::{plan.arch.name}"
-    return "\n".join(
-        [
-            f"// {name}: C = A * B by CATLASS, for blocks of any (m, n, k); {proved}. Made by tla.",
-            *(
-                [
-                    "// CATLASS's BlockMmadTla with unit flags uses an id of MTE1_M that is not set: see l0CEventList "
-                    "there."
-                ]
-                if plan.unit_flag
-                else []
-            ),
-            *(f'#include "{x}"' for x in _HEADERS),
-            "using namespace Catlass;",
-            f"namespace {name}_types {{",
-            *types,
-            f"using ArchTag = {arch};",
-            "using TileCopy = Gemm::Tile::PackedTileCopyTla<ArchTag, "
-            f"{', '.join(f'Element{x}, Layout{x}' for x in 'ABC')}>;",
-            f"using Policy = Gemm::MmadPingpong<ArchTag, {str(plan.unit_flag).lower()}, false>;",
-            f"using L1Tile = tla::Shape<{l1}>;",
-            f"using L0Tile = tla::Shape<{l0}>;",
-            "using BlockMmad = Gemm::Block::BlockMmadTla<Policy, L1Tile, L0Tile, ElementA, ElementB, ElementC, void, "
-            "TileCopy>;",
-            f"using Kernel = Gemm::Kernel::BasicMatmulTla<BlockMmad, void, Gemm::Block::{swizzle}<{arguments}>>;",
-            "}",
-            f'extern "C" CATLASS_GLOBAL void {name}(uint32_t m, uint32_t n, uint32_t k, GM_ADDR a, GM_ADDR b, GM_ADDR c) {{',
-            f"    using namespace {name}_types;",
-            *(f"    auto layout{x} = tla::MakeLayout<Element{x}, Layout{x}>({sizes});" for x, _o, sizes in matrices),
-            "    Kernel kernel;",
-            "    kernel.template operator()<AscendC::AIC>(Kernel::Params{GemmCoord{m, n, k}, a, layoutA, b, layoutB, "
-            "c, layoutC});",
-            "}",
-            "",
-        ]
-    )
-
-
-_HEADERS = (
-    "kernel_operator.h",
-    "catlass/catlass.hpp",
-    "catlass/arch/arch.hpp",
-    "catlass/gemm/block/block_mmad.hpp",
-    "catlass/gemm/block/block_swizzle.hpp",
-    "catlass/gemm/dispatch_policy.hpp",
-    "catlass/gemm/kernel/basic_matmul_tla.hpp",
-    "catlass/gemm/gemm_type.hpp",
-    "catlass/layout/layout.hpp",
-    "tla/layout.hpp",
-    "tla/tensor.hpp",
-)
-
-
-def _require_basic(plan: Plan, swizzle: str) -> None:
-    """LeafTypeError for a block that CATLASS's BasicMatmulTla does not compute."""
-    fix = "write text('ascendc'), which has every statement"
-    made = [
-        (x, o)
-        for x, o in (("A", plan.a), ("B", plan.b), ("C", plan.c))
-        if GIVEN in o.tag.blocks or o.layout != o.tag.MakeLayout(o.element, *require_origin(x, o.layout))
-    ]
-    for wrong, what in (
-        (plan.bias, "biases"),
-        (plan.quant != "NO_QUANT" or plan.scale is not None or plan.relu, "an epilogue"),
-        (plan.adds, "slices of k that are added"),
-        (plan.tiling.stages != {"L1": 2, "L0A": 2, "L0B": 2, "L0C": 1}, f"the stages {plan.tiling.stages}"),
-        (swizzle != "GemmIdentityBlockSwizzle", f"the swizzle {swizzle}"),
-        (bool(made), f"a layout of {made[0][0] if made else ''} that is not its tag's"),
-    ):
-        if wrong:
-            raise LeafTypeError(f"a block with {what} in CATLASS's text", "what BasicMatmulTla computes", fix)
+# --------------------------------------------------------------------------------------------------------- languages
 
 
 def _dsl(plan: Plan, schedule: Schedule, name: str) -> str:
@@ -407,7 +338,12 @@ def _dsl(plan: Plan, schedule: Schedule, name: str) -> str:
     swizzle = BlockSwizzle(
         given, schedule.deal, schedule.order_of, offset=schedule.offset, direction=schedule.direction
     )
-    return dsl(plan, swizzle, f"proved by tla for {shown(schedule.problem)} on {schedule.cores} cores", name)
+    if plan.adds and schedule.splitkFactor == 1:
+        what = f"a block dealt by {schedule.swizzle} in CATLASS's DSL"
+        expected = "slices of k that are told by splitkFactor: a DSL's program is for any number of cores"
+        raise LeafTypeError(what, expected, "write text('ascendc'), which has every statement")
+    proved = f"proved by tla for {shown(schedule.problem)} on {schedule.cores} cores"
+    return dsl(plan, swizzle, proved, name, schedule.splitkFactor)
 
 
 #: A language of kernels for problems of any size -> what writes a block in it.
@@ -442,8 +378,9 @@ def text_of(
 
 def require_in(language: str, plan: Plan) -> None:
     """LeafTypeError for what a language does not say of a block."""
-    if plan.scales:
-        raise LeafTypeError("a block with scales as text", "a block without", "use execute and check for it")
+    if plan.scales and language == "dsl":
+        what = "a block with scales in CATLASS's DSL"
+        raise LeafTypeError(what, "ascendc or catlass", "write text('ascendc')")
     for there, what in (
         (plan.sparse, "a sparse block"),
         (plan.split, "a block over unified buffers"),

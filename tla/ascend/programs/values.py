@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ...core.element import Element, bf16
 from ...core.errors import LeafTypeError, RangeError
 from ...core.layout import require_origin
-from ...core.values import format_of, held, require_numbers, rounded_bfloat16
+from ...core.values import format_of, held, require_numbers, rounded, rounded_bfloat16
 from ..element import DTYPES, dtype_of
 from ..transfers.side import offsets_in
 from ..vectors.gathered import LoggedGather
@@ -113,10 +113,10 @@ class Values(Machine):
 
         read = [self.read(x) for x in sources]
         made = i.computed(read, i.scalar or 0.0)
-        if i.name == "Compare":  # a byte with a bit of what nothing was written to
+        if i.name in ("Compare", "CompareScalar"):  # a byte with a bit of what nothing was written to
             unknown = np.isnan(read).any(0).reshape(*made.shape, 8)
             made = np.where(unknown.any(2), np.nan, made)
-        return made if self.exact else _as_held(made, i.elements[0])
+        return made if self.exact else _as_held(_ended(made, i.elements[0]), i.elements[0])
 
     def _added(self, held: Any, values: Any) -> Any:
         return held + values
@@ -176,6 +176,16 @@ def _given(name: str, values: Any, element: Element) -> Any:
     return values
 
 
+def _ended(made: Any, element: Element) -> Any:
+    """Results of the vector unit: what is larger than half or float has is an infinity there."""
+    import numpy as np
+
+    if element.name not in ("half", "float"):
+        return made
+    ended = rounded(made, dtype_of(element))
+    return np.where(np.isinf(ended), ended, made)
+
+
 def _as_held(values: Any, element: Element) -> Any:
     """Numbers as a type holds them, integers rounded and cut off at its ends; NaN stays."""
     import numpy as np
@@ -184,7 +194,7 @@ def _as_held(values: Any, element: Element) -> Any:
     if dtype.kind in "iu":
         ends = np.iinfo(dtype)
         return np.where(np.isnan(values), values, np.clip(np.rint(values), ends.min, ends.max))
-    stored = held("a value", np.nan_to_num(values), dtype)
+    stored = held("a value", np.nan_to_num(values, posinf=np.inf, neginf=-np.inf), dtype)
     return np.where(np.isnan(values), values, rounded_bfloat16(stored) if element == bf16 else stored)
 
 

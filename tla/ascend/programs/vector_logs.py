@@ -9,13 +9,23 @@ Source: AscendC's vector computation of the first n elements, and its high-dimen
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError
 from ..vectors.forms import MODES as COMPARISONS, SPECIAL, Special, repeat_of
 from ..vectors.gathered import LoggedGather
-from ..vectors.instruction import BLOCK, MOST_REPEATS, OPERATIONS, REPEAT, VectorInstruction
+from ..vectors.instruction import (
+    BLOCK,
+    EITHER,
+    MOST_REPEATS,
+    OPERATIONS,
+    REPEAT,
+    SCALAR_FIRST,
+    VectorInstruction,
+    sides_of,
+)
 from ..vectors.transposed import FIELDS, Transposition, require_table
 from .statements import Compute
 
@@ -37,7 +47,7 @@ _NUMBERS = {
     "select": ("mode", "mask", "repeatTimes"),
 }
 #: ... -> the operands whose strides stand in a struct.
-_STRIDES = {"spread": ("dst",), "bits": ("src0", "src1"), "select": ("dst", "src0", "src1")}
+_STRIDES = {"spread": ("dst",), "select": ("dst", "src0", "src1")}
 #: A call that is another one with its numbers in another order, of which dstBlkStride says nothing.
 _SAME = {"RepeatReduceSum": ("WholeReduceSum", ("repeatTimes", "mask", "dstBlkStride", "srcBlkStride", *_REDUCED[::2]))}
 #: AscendC's ReduceOrder and SELMODE that are computed, by number.
@@ -67,11 +77,15 @@ def computation(name: str, args: list[Any], operand: Callable[[Any], Operand], r
     Raises LeafTypeError for arguments that are none of such a call, RangeError for fields that the hardware does not
     take, and where a repeat reads what an earlier one of the same call has written.
     """
+    first = name in EITHER and len(args) > 2 and not isinstance(args[1], dict)
+    if first:  # the scalar stands before the source
+        args = [args[0], args[2], args[1], *args[3:]]
     special = SPECIAL.get(_SAME.get(name, (name,))[0])
     count = len(special.operands) if special else 1 + OPERATIONS[name].sources
     operands = [operand(x) for x in args[:count]]
     rest = args[count:]
-    scalar = _number(name, rest.pop(0) if rest else None) if not special and OPERATIONS[name].scalar else None
+    takes = special.scalar if special else OPERATIONS[name].scalar
+    scalar = _number(name, rest.pop(0) if rest else None) if takes else None
     fields = next((x for x in rest if isinstance(x, dict)), None)
     numbers = [x for x in rest if _is_integer(x)]
     if any(place != "UB" for place, *_at in operands) or len(operands) != count or not numbers:
@@ -79,8 +93,11 @@ def computation(name: str, args: list[Any], operand: Callable[[Any], Operand], r
         raise LeafTypeError(what, f"{count} tensors in UB, and how many elements", "log it with the stand-in")
     if special:
         made = tuple(_of_form(name, special, operands, numbers, fields or {}, register))
+        made = tuple(replace(i, scalar=scalar) for i in made) if special.scalar else made
     else:
+        operands += operands[:1] * OPERATIONS[name].reads_dst
         made = tuple(_of_elements(name, operands, scalar, numbers, fields, register))
+        made = tuple(replace(i, mode=SCALAR_FIRST) for i in made) if first else made
     for i in made:
         i.require_fields()
     _require_in_turn(made)
@@ -175,7 +192,7 @@ def _of_form(
     if count < 1 or count % most or count > MOST_COUNT:
         what = f"{name} of {count} elements"
         raise RangeError(what, f"whole repeats of {most}, at most {MOST_COUNT}", "fill the last repeat up")
-    usual = {f"{side}{kind}Stride": n for side in _STRIDES[special.form] for kind, n in (("Blk", 1), ("Rep", 8))}
+    usual = {f"{side}{kind}Stride": n for side in _strided(special) for kind, n in (("Blk", 1), ("Rep", 8))}
     for first in range(0, count, _MOST_OF_BITS * most):
         sides = zip(special.operands, operands)
         here = [(place, at + first // (8 if side == bytes_ else 1), e) for side, (place, at, e) in sides]
@@ -190,7 +207,7 @@ def _of_one_form(
     form, elements = special.form, tuple(e for _place, _at, e in operands)
     called, names = _SAME.get(name, (name, _NUMBERS[form]))
     names = (*names, "order") if form == "whole" and not called.endswith("Sum") else names
-    strides = [f"{side}{kind}Stride" for kind in ("Blk", "Rep") for side in _STRIDES.get(form, ())]
+    strides = [f"{side}{kind}Stride" for kind in ("Blk", "Rep") for side in _strided(special)]
     if len(numbers) != len(names) or any(not _is_integer(fields.get(x)) for x in strides):
         what = f"{name} of {', '.join(map(str, numbers))} and {len(fields)} fields"
         raise LeafTypeError(what, ", ".join((*names, *strides)), "log it with the stand-in")
@@ -214,6 +231,11 @@ def _of_one_form(
     return VectorInstruction(called, tuple(at for _place, at, _e in operands), told, elements, mode=mode)
 
 
+def _strided(special: Special) -> tuple[str, ...]:
+    """The operands whose strides stand in a struct; bits have none."""
+    return special.operands[1:] if special.form == "bits" else _STRIDES.get(special.form, ())
+
+
 def _number(name: str, given: Any) -> float:
     if isinstance(given, bool) or not isinstance(given, (int, float)):
         raise LeafTypeError(f"{name} with the scalar {given!r:.40}", "a number", "log its value")
@@ -224,16 +246,12 @@ def _is_integer(x: Any) -> bool:
     return isinstance(x, int) and not isinstance(x, bool)
 
 
-def _sides(count: int) -> tuple[str, ...]:
-    return ("dst", *(("src0", "src1") if count == 3 else ("src",) * (count - 1)))
-
-
 def _of_run(name: str, operands: list[Operand], scalar: float | None, count: int) -> Iterator[VectorInstruction]:
     """The instructions of so many elements that lie side by side."""
     elements = tuple(e for _place, _at, e in operands)
     most = REPEAT // max(e.bits for e in elements)
-    steps = {f"{side}RepStride": most * e.bits // BLOCK for side, e in zip(_sides(len(operands)), elements)}
-    blocks = {f"{side}BlkStride": 1 for side in _sides(len(operands))}
+    steps = {f"{side}RepStride": most * e.bits // BLOCK for side, e in zip(sides_of(name, len(operands)), elements)}
+    blocks = {f"{side}BlkStride": 1 for side in sides_of(name, len(operands))}
     if not 1 <= count <= MOST_COUNT:
         raise RangeError(f"{name} of {count} elements", f"1 to {MOST_COUNT}", "compute what is in UB")
     whole, left = divmod(count, most)
@@ -249,7 +267,7 @@ def _of_repeats(
 ) -> VectorInstruction:
     """The instruction of a mask, a number of repeats, and strides."""
     told = {_COPY.get(field, field): value for field, value in fields.items()}
-    wanted = [f"{side}{kind}Stride" for kind in ("Blk", "Rep") for side in _sides(len(operands))]
+    wanted = [f"{side}{kind}Stride" for kind in ("Blk", "Rep") for side in dict.fromkeys(sides_of(name, len(operands)))]
     if missing := [x for x in wanted if not _is_integer(told.get(x))]:
         what = f"{name} without {missing[0]}"
         raise LeafTypeError(what, f"the fields {', '.join(wanted)}", "log them with the stand-in")

@@ -17,7 +17,11 @@ from ...core.ints import IntLike, known
 from ...core.layout import Layout
 from ...core.leaf_arithmetic import plus
 from ...core.questions import at_most, require
-from ...symbolic import SymInt, to_python
+from ...symbolic import SymInt
+from ...symbolic.conditions import Condition
+from ...symbolic.forms import best
+from ...symbolic.text import python
+from ...symbolic.tree import Tree, operation, total
 from ..element import CPP_NAMES
 from .moved import FIELD, KINDS, Fields, Moved
 from .side import offsets_in
@@ -156,7 +160,26 @@ _FAR = 2**40 - 1
 
 def c_text(n: IntLike) -> str:
     """An integer that is not negative as an expression of C."""
-    return to_python(n).replace("//", "/") if isinstance(n, SymInt) else str(n)
+    return python(_of_c(n.form)).replace("//", "/") if isinstance(n, SymInt) else str(n)
+
+
+def c_condition(c: Condition) -> str:
+    """A condition on sizes as an expression of C."""
+    if c.question == "divides":
+        return c.to_python().replace("//", "/")
+    left, right = (python(_of_c(best(p))).replace("//", "/") for p in (c.a, c.b))
+    return f"{left} {c.question} {right}"
+
+
+def _of_c(t: Tree) -> Tree:
+    """The tree with (-x)%n written (n - x%n)%n: what is left of a negative number is negative in C."""
+    if t.op in "nv":
+        return t
+    t = t._replace(args=tuple(map(_of_c, t.args)))
+    if t.op == "%" and t.args[0].op == "-":
+        (x,), n = t.args[0].args, t.args[1]
+        return operation("%", total([n, operation("-", operation("%", x, n))]), n)
+    return t
 
 
 def _bursts(layout: Layout, begin: int, bits: int) -> Bursts:

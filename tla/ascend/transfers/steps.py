@@ -15,7 +15,7 @@ from ...core.ints import IntLike, Leaf, known
 from ...symbolic.conditions import Condition
 from ...symbolic.declare import index
 from ...symbolic.symint import SymInt, poly_of, wrap
-from .instruction import TransferInstruction, c_text
+from .instruction import TransferInstruction, c_condition, c_text
 from .side import Side, plain
 
 Step = Union[TransferInstruction, "Loop", "When"]
@@ -157,7 +157,7 @@ def text_of(
             yield from (f"    {line}" for line in text_of(step.body, one, kind, spelled))
             yield "}"
         elif isinstance(step, When):
-            yield f"if ({spelled(step.condition.to_python().replace('//', '/'))}) {{"
+            yield f"if ({spelled(c_condition(step.condition))}) {{"
             yield from (f"    {line}" for line in text_of(step.body, one, kind, spelled))
             yield from ["} else {"] if step.otherwise else []
             yield from (f"    {line}" for line in text_of(step.otherwise, one, kind, spelled))

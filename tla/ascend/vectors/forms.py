@@ -26,12 +26,14 @@ class Special(NamedTuple):
 
     form      what makes its result: whole, block, pair, spread, bits, select or gather
     operands  the names of its operands, as fields call them; types that it has; compute numpy's function of a reduction
+    scalar    whether a number is its last source
     """
 
     form: str
     operands: tuple[str, ...]
     types: tuple[str, ...]
     compute: str = ""
+    scalar: bool = False
 
 
 _TO_ONE, _OF_TWO = ("dst", "src"), ("dst", "src0", "src1")
@@ -44,6 +46,7 @@ SPECIAL: Mapping[str, Special] = {
     "PairReduceSum": Special("pair", _TO_ONE, _REAL, "add"),
     "Brcb": Special("spread", _TO_ONE, _ALL),
     "Compare": Special("bits", _OF_TWO, _REAL),
+    "CompareScalar": Special("bits", _TO_ONE, _REAL, scalar=True),
     "Select": Special("select", ("dst", "sel", "src0", "src1"), _REAL),
     "Gather": Special("gather", _TO_ONE, _ALL),
 }
@@ -132,8 +135,9 @@ def arguments_of(name: str, special: Special, p: Fields, mode: str) -> str:
         case "gather":
             return "srcOffset[0], {srcBaseAddr}, {count}".format(**p)
     what = f"AscendC::CMPMODE::{mode}" if special.form == "bits" else "AscendC::SELMODE::VSEL_TENSOR_TENSOR_MODE"
-    strides = "{dstBlkStride}, {src0BlkStride}, {src1BlkStride}, {dstRepStride}, {src0RepStride}, {src1RepStride}"
-    steps = strides.format(**{"dstBlkStride": 1, "dstRepStride": 8, **p})
+    sides = dict.fromkeys(("dst", *(x for x in special.operands if x != "sel")))
+    told = {"dstBlkStride": 1, "dstRepStride": 8, **p}
+    steps = ", ".join(str(told[f"{side}{kind}Stride"]) for kind in ("Blk", "Rep") for side in sides)
     return f"{what}, {p['mask']}, {p['repeatTimes']}, {{{steps}}}"
 
 

@@ -23,6 +23,7 @@ from ..element import CPP_NAMES
 from ..transfers.side import offsets_in
 from .banks import Banks, counted
 from .forms import SPECIAL, arguments_of, blocks_of_repeat, operand_of, repeat_of, result_of, unit_of
+from .functions import FUNCTIONS
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -34,12 +35,14 @@ MOST_REPEATS = 255
 
 
 class Operation(NamedTuple):
-    """A kind of vector instruction: how many sources, whether a scalar, the types that it has, and numpy's function."""
+    """A kind of vector instruction: how many sources, whether a scalar, the types that it has, and its function: numpy's, or
+    one of FUNCTIONS. reads_dst: whether what dst held before is its last source."""
 
     sources: int
     scalar: bool
     types: tuple[str, ...]
     compute: str
+    reads_dst: bool = False
 
 
 _ALL, _REAL = ("half", "int16", "int32", "float"), ("half", "float")
@@ -59,10 +62,24 @@ OPERATIONS: Mapping[str, Operation] = {
         name: Operation(1, True, _ALL, f)
         for name, f in (("Adds", "add"), ("Muls", "multiply"), ("Maxs", "maximum"), ("Mins", "minimum"))
     },
+    "Rsqrt": Operation(1, False, _REAL, "rsqrt"),
+    "LeakyRelu": Operation(1, True, _REAL, "leaky"),
+    "Prelu": Operation(2, False, _REAL, "leaky"),
+    "AddRelu": Operation(2, False, ("half", "int16", "float"), "add_relu"),
+    "SubRelu": Operation(2, False, ("half", "int16", "float"), "subtract_relu"),
+    "Subs": Operation(1, True, _REAL, "subtract"),
+    "Divs": Operation(1, True, _REAL, "divide"),
+    "Axpy": Operation(1, True, _REAL, "axpy", True),
+    "MulAddDst": Operation(2, False, _ALL, "multiply_add", True),
+    "FusedMulAdd": Operation(2, False, _REAL, "fused_multiply_add", True),
     "Duplicate": Operation(0, True, _ALL, "positive"),
     "Cast": Operation(1, False, (), "positive"),
     "Copy": Operation(1, False, (*_ALL, "bf16"), "positive"),
 }
+#: The operations whose scalar may stand before the source, and the mode that says so; Ascend950 has them.
+SCALAR_FIRST, EITHER = "SCALAR_FIRST", ("Subs", "Divs")
+#: The operations that Ascend950 alone has.
+ASCEND950_ONLY = (*EITHER, "Prelu")
 #: (source, destination) of Cast -> how it rounds.
 CASTS: Mapping[tuple[str, str], str] = {
     **dict.fromkeys((("half", "float"), ("int8", "half"), ("uint8", "half"), ("int16", "float")), "CAST_NONE"),
@@ -79,14 +96,14 @@ CASTS: Mapping[tuple[str, str], str] = {
 class VectorInstruction:
     """One vector instruction on tensors of the unified buffer.
 
-    name         Add, Sub, Mul, Div, Max, Min, Exp, Ln, Abs, Sqrt, Reciprocal, Relu, Adds, Muls, Maxs, Mins, Duplicate,
-                 Cast, Copy; WholeReduceSum, BlockReduceSum and the like; PairReduceSum, Brcb, Compare, Select, Gather
+    name         one of OPERATIONS: Add, Exp, Muls, Cast and the like; WholeReduceSum, BlockReduceSum and the like;
+                 PairReduceSum, Brcb, Compare, Select, Gather
     places       where dst and the sources begin [elements of each]
     parameters   mask, repeatTimes, and of each operand BlkStride and RepStride [blocks of 32 bytes; of a result of
                  WholeReduce elements, of BlockReduce 8 elements, of PairReduce 128 bytes]; of Gather
                  count and srcBaseAddr
     elements     the types of dst and the sources; scalar the number that it takes, or None; mode of Compare: LT, GT,
-                 EQ, LE, GE, NE
+                 EQ, LE, GE, NE; of Subs and Divs SCALAR_FIRST where the scalar stands before the source
     table        of Gather, how many bytes behind the beginning of src each element lies: what the kernel
                  has in srcOffset
 
@@ -114,8 +131,7 @@ class VectorInstruction:
         """The operands as fields call them."""
         if self.name in SPECIAL:
             return SPECIAL[self.name].operands
-        sources = len(self.elements) - 1
-        return ("dst", *(("src0", "src1") if sources == 2 else ("src",) * sources))
+        return sides_of(self.name, len(self.elements))
 
     @property
     def operands(self) -> tuple[Layout, ...]:
@@ -185,12 +201,15 @@ class VectorInstruction:
 
         Raises LeafTypeError for another number of arrays.
         """
+        if self.name in OPERATIONS and OPERATIONS[self.name].reads_dst and buffers:
+            buffers = (*buffers, buffers[0])
         if len(buffers) != len(self.elements):
             expected = f"{len(self.elements)}: dst, and the sources"
             raise LeafTypeError(f"{self.name} of {len(buffers)} arrays", expected, "give each operand's")
         target, *source = self.by_repeats()
         read = [buffer[at] for buffer, at in zip(buffers[1:], source)]
-        made = self.computed(read, buffers[0].dtype.type(self.scalar or 0))
+        kind = buffers[-1 if self.name in SPECIAL else 0].dtype.type
+        made = self.computed(read, kind(self.scalar or 0))
         buffers[0][target] = made if self.name in SPECIAL else _stored(made, buffers[0].dtype)
 
     def computed(self, read: list[Any], scalar: Any) -> Any:
@@ -199,10 +218,12 @@ class VectorInstruction:
         import numpy as np
 
         if self.name in SPECIAL:
+            read = [*read, scalar] if SPECIAL[self.name].scalar else read
             return result_of(SPECIAL[self.name], read, self.parameters, int(self.elements[-1].C0), self.mode)
         operation = OPERATIONS[self.name]
-        function: Callable[..., Any] = getattr(np, operation.compute)
-        return function(*read, *([scalar] if operation.scalar or self.name == "Relu" else []))
+        function: Callable[..., Any] = FUNCTIONS.get(operation.compute) or getattr(np, operation.compute)
+        given = [*read, *([scalar] if operation.scalar or self.name == "Relu" else [])]
+        return function(*(given[::-1] if self.mode == SCALAR_FIRST else given))
 
     def banks(self, *addresses: int, arch: Any = AtlasA2) -> Banks:
         """The cycles that its accesses take of the banks of the unified buffer.
@@ -244,22 +265,37 @@ class VectorInstruction:
     def call(self, *names: str) -> str:
         """The call in AscendC, on tensors of these names."""
         p = self.parameters
-        operands = [f"{name}[{at}]" for name, at in zip(names, self.places)]
+        sides = [*dict.fromkeys(self._sides)]
+        operands = [f"{name}[{at}]" for name, at, _side in zip(names, self.places, sides)]
         if self.name in SPECIAL:
+            number = [self._number] if SPECIAL[self.name].scalar else []
             arguments = arguments_of(self.name, SPECIAL[self.name], p, self.mode)
-            return f"AscendC::{self.name}({', '.join(operands)}, {arguments});"
+            return f"AscendC::{self.name}({', '.join([*operands, *number])}, {arguments});"
         operation = OPERATIONS[self.name]
         if operation.scalar:
-            operands.append(f"static_cast<{CPP_NAMES[self.elements[0].name]}>({self.scalar})")
+            operands.insert(1 if self.mode == SCALAR_FIRST else len(operands), self._number)
         if self.name == "Cast":
             source, to = self.elements[1].name, self.elements[0].name
             operands.append(f"AscendC::RoundMode::{CASTS[source, to]}")
-        strides = ", ".join(str(p[f"{side}{kind}Stride"]) for kind in ("Blk", "Rep") for side in self._sides)
+        strides = ", ".join(str(p[f"{side}{kind}Stride"]) for kind in ("Blk", "Rep") for side in sides)
         last = strides if self.name == "Duplicate" else f"{{{strides}}}"
         return f"AscendC::{self.name}({', '.join(operands)}, {p['mask']}, {p['repeatTimes']}, {last});"
 
+    @property
+    def _number(self) -> str:
+        """Its scalar in C++, of the type that it computes in."""
+        e = self.elements[-1 if self.name in SPECIAL else 0]
+        return f"static_cast<{CPP_NAMES[e.name]}>({self.scalar})"
+
     def __str__(self) -> str:
         return f"{self.name}{self.places}({', '.join(f'{k}={v}' for k, v in self.parameters.items())})"
+
+
+def sides_of(name: str, count: int) -> tuple[str, ...]:
+    """So many operands as fields call them: dst, and src, or src0 and src1; last dst again where it is read."""
+    reads = name in OPERATIONS and OPERATIONS[name].reads_dst
+    sources = count - 1 - reads
+    return ("dst", *(("src0", "src1") if sources == 2 else ("src",) * sources), *(("dst",) * reads))
 
 
 def _stored(values: Any, dtype: Any) -> Any:

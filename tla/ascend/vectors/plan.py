@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from ...core.element import Element
@@ -22,7 +23,17 @@ from ...tensors.tensor import Tensor
 from ..architecture import AtlasA2, as_architecture
 from ..element import as_element, dtype_of, element_of
 from .forms import SPECIAL
-from .instruction import CASTS, MOST_REPEATS, OPERATIONS, REPEAT, VectorInstruction
+from .instruction import (
+    ASCEND950_ONLY,
+    CASTS,
+    EITHER,
+    MOST_REPEATS,
+    OPERATIONS,
+    REPEAT,
+    SCALAR_FIRST,
+    VectorInstruction,
+    sides_of,
+)
 from .operands import Operand, offsets_of, operand, require_apart, require_in_ub, shape_of
 from .special import planned
 
@@ -39,15 +50,17 @@ def vector(
     """The vector instructions that compute the valid elements of `dst` from those of the sources, each from
     the same coordinates.
 
-    name        of the operation: Add, Sub, Mul, Div, Max, Min of two sources; Exp, Ln, Abs, Sqrt, Reciprocal, Relu,
-                Cast and Copy of one; Adds, Muls, Maxs, Mins of one and a scalar; Duplicate of a scalar. Of a matrix of
+    name        of the operation: Add, Sub, Mul, Div, Max, Min, AddRelu, SubRelu and Prelu of two sources; Exp, Ln, Abs,
+                Sqrt, Rsqrt, Reciprocal, Relu, Cast and Copy of one; Adds, Subs, Muls, Divs, Maxs, Mins and LeakyRelu of
+                one and a scalar; Duplicate of a scalar. Axpy adds a source times a scalar to dst, MulAddDst the product of
+                two sources, FusedMulAdd multiplies dst and adds. Of a matrix of
                 m rows WholeReduceSum, ...Max and ...Min give a vector of m; BlockReduceSum, ...Max and ...Min one for
                 each 32 bytes, PairReduceSum one for each two elements of a row; Brcb gives a row of 32 bytes for each
-                element of a vector. Compare gives bytes, a bit for each element, and Select takes such as its first
-                source. Gather moves elements of any layout into one row
+                element of a vector. Compare and CompareScalar give bytes, a bit for each element, and Select takes such as
+                its first source. Gather moves elements of any layout into one row
     dst, srcs   tensors at UB of one shape, vectors or matrices: columns lie side by side, or in blocks of 32 bytes. A
                 source may have strides 0. Those without buffers are taken to lie apart
-    mode        of Compare: LT, GT, EQ, LE, GE or NE
+    mode        of Compare and CompareScalar: LT, GT, EQ, LE, GE or NE; of Subs and Divs SCALAR_FIRST: scalar - src, scalar / src
     element     their type where no buffer tells it; of Cast (dst, src)
     arch        AtlasA2, AtlasA3, Ascend950, or a name. Ascend950 takes the same calls, and 8 KiB of UB to compute them by
                 its vector registers
@@ -69,22 +82,43 @@ def vector(
     """
     arch = as_architecture(arch)
     if isinstance(name, str) and name in SPECIAL:
-        if scalar is not None:
+        if SPECIAL[name].scalar and scalar is None:
+            raise LeafTypeError(f"{name} without a scalar", "the number to compare with", "write scalar=1.5")
+        if not SPECIAL[name].scalar and scalar is not None:
             raise LeafTypeError(f"{name} with a scalar", "tensors alone", "leave out scalar=")
-        return planned(name, (dst, *srcs), mode, element, arch.sizes["UB"])
-    if mode is not None and not (isinstance(mode, str) and not mode):
-        raise LeafTypeError(f"{name} with mode={mode!r:.40}", "mode= of Compare only", "leave out mode=")
+        made = planned(name, (dst, *srcs), mode, element, arch.sizes["UB"])
+        if scalar is None or not made:
+            return made
+        _require_scalar(name, scalar, made[0].elements[-1])
+        return tuple(replace(i, scalar=scalar) for i in made)
+    first = isinstance(mode, str) and mode == SCALAR_FIRST and name in EITHER
+    if mode is not None and not first and not (isinstance(mode, str) and not mode):
+        expected = f"mode= of Compare, or {SCALAR_FIRST!r} of {', '.join(EITHER)}"
+        raise LeafTypeError(f"{name} with mode={mode!r:.40}", expected, "leave out mode=")
     _require_operation(name, len(srcs), scalar)
-    elements = _elements(name, (dst, *srcs), element)
+    if name in ASCEND950_ONLY and "AtlasA" in arch.name:
+        raise LeafTypeError(f"{name} on {arch}", "Ascend950, which has it", _INSTEAD[name])
+    tensors = (dst, *srcs, *((dst,) if OPERATIONS[name].reads_dst else ()))
+    elements = _elements(name, tensors, element)
     if scalar is not None:
         _require_scalar(name, scalar, elements[0])
-    sizes = _sizes(name, (dst, *srcs))
-    operands = [operand(name, t, e) for t, e in zip((dst, *srcs), elements)]
+    sizes = _sizes(name, tensors)
+    operands = [operand(name, t, e) for t, e in zip(tensors, elements)]
     if 0 in sizes:
         return ()
     made = _best(name, operands, sizes, scalar)
+    if first:
+        made = tuple(replace(i, mode=mode) for i in made)
     _require_lawful(made, operands, sizes, arch.sizes["UB"])
     return made
+
+
+#: An operation that Ascend950 alone has -> what another architecture does instead.
+_INSTEAD = {
+    "Subs": "write Adds of the number below 0",
+    "Divs": "write Muls of its inverse, or Div of a Duplicate",
+    "Prelu": "write LeakyRelu for one slope, or Select",
+}
 
 
 def _require_operation(name: str, sources: int, scalar: float | None) -> None:
@@ -228,7 +262,7 @@ def _made(
     scalar: float | None,
 ) -> VectorInstruction:
     """The instruction from a row and a column on; steps: from repeat to repeat [elements]."""
-    sides = ("dst", "src0", "src1") if len(operands) == 3 else ("dst", "src")
+    sides = sides_of(name, len(operands))
     row, column = start
     fields = {"mask": mask, "repeatTimes": repeats}
     one = [mask <= int(o.element.C0) for o in operands]  # no block follows, and a step may be more than the field holds
