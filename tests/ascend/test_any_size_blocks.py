@@ -280,7 +280,7 @@ def test_a_wrong_stage_or_flag_is_found():
     b = block(dims("M N K", at_most=2**15), *TILES)
     wrong = {
         "l1Stage": lambda s: [s._replace(value=s.value * 0)],
-        "l0AStage": lambda s: [s._replace(value=s.value * 0)],
+        "l0AStage": lambda s: [s._replace(value=s.value + 1)],
         "fillStage": lambda s: [s._replace(value=1 - s.value)],
         "fillK": lambda s: [s._replace(value=s.value - 1)],
         "partK": lambda s: [s._replace(value=32)],

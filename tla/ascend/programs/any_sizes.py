@@ -29,7 +29,7 @@ from ...symbolic.proofs import greatest, least
 from ...tensors.views import GetTile
 from ..schedules import BlockSwizzle
 from ..schedules.any_sizes import FAR, coordinates
-from ..tags import L0C, RowMajor
+from ..tags import L0C, ColumnMajor, PaddingColumnMajor, PaddingRowMajor, RowMajor
 from ..transfers import Transfer
 from ..transfers.halves import SPLITS, half_of
 from ..transfers.instruction import TransferInstruction
@@ -49,12 +49,17 @@ _NAMES = """
 core cores shared turn task strip inside width blocksM blocksN blockM blockN tileM tileN rowsM
 tiles kTile tileK fillTile fillStage fillK parts kPart partK restM restN restK
 l1Stage l0AStage l0BStage l0CStage ubStage i slice number tilesK firstTile
-padFirstA padCountA padStepA padWideA padAcrossA padTurnA padRowA padRowsA padColumnA padColumnsA padBelowA padBehindA
-padFirstB padCountB padStepB padWideB padAcrossB padTurnB padRowB padRowsB padColumnB padColumnsB padBelowB padBehindB
 splitAt0 share0 ubRest0 splitAt1 share1 ubRest1 fillPairs restPairs partPairs
 """
+#: The names that a matrix has which vector cores lay out anew, without its own.
+_PADDING = """
+padFirst padCount padSpan padStep padUnits padAcross padTurn padTile padLine padPart padRows padColumns padBelow
+padBehind padCopy padBlocks padBlocksBehind padTurnDown padInsideDown padSizeDown padTurnOver
+padInsideOver padSizeOver
+"""
+_OF_MATRICES = (name for x in "AB" for name in (f"pad{x}Stage", *(f"{n}{x}" for n in _PADDING.split())))
 #: The names of a program besides those of its sizes.
-NAMES = (*_NAMES.split(),)
+NAMES = (*_NAMES.split(), *_OF_MATRICES)
 CORE, CORES = index("core", FAR), dim("cores", at_most=FAR)
 
 
@@ -466,8 +471,11 @@ class AnyCore(Core):
 
 
 def _laid(x: Operand, sizes: tuple[Any, ...], padded: bool = False) -> Operand:
-    """A matrix of other sizes; padded: whether in rows of whole 512 bytes."""
-    if padded:
+    """A matrix of other sizes; padded: whether vector cores lay it out anew, in rows of whole 512 bytes where not in blocks."""
+    if x.tag in (PaddingRowMajor, PaddingColumnMajor):
+        block = (int(mode[0]) for mode in x.layout.shape)
+        return Operand(x.element, x.tag, x.tag.MakeLayout(x.element, *sizes, *block))
+    if padded and x.tag in (RowMajor, ColumnMajor):
         return Operand(x.element, x.tag, in_whole_rows(x, sizes))
     return Operand(x.element, x.tag, x.tag.MakeLayout(x.element, *sizes))
 

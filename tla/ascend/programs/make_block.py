@@ -86,7 +86,7 @@ def block(
     padding        {"A": "PADDING_NZ", "B": "PADDING_ND"}: what vector cores lay out anew before, in a workspace that the
                    kernel is given: PADDING_ND in rows of whole 512 bytes, PADDING_NZ in fractals (on AtlasA2 and AtlasA3),
                    PADDING_BLOCK_ND in blocks of rows, each a tile of L1
-    Returns        MatmulBlock; of sizes that are names AnyMatmulBlock, whose matrices have tags, with PADDING_ND alone
+    Returns        MatmulBlock; of sizes that are names AnyMatmulBlock, whose matrices have tags
     Raises         LeafTypeError for types and tags that no instruction has; RangeError for tiles that do not fit, or
                    lie at no whole unit; Unproven for a transfer that is not proved to be right
 
@@ -115,7 +115,7 @@ def block(
         for name, given, shape in (("a", a, (m, k)), ("b", b, (k // 2 if sparse else k, n)), ("c", c, (m, n)))
     )
     _require_tiles(tiles, inner, max(16, int(left.element.C0), int(right.element.C0)))
-    matrices, left, right = _padded(padding, left, right, tiles, options, open_)
+    matrices, left, right = _padded(padding, left, right, tiles, options)
     if sparse:
         require_sparse((left.element, right.element), arch, k, bias)
         require_sparse_tiles(right.tag, (tiles[2], inner[2]))
@@ -166,17 +166,13 @@ def block(
 
 
 def _padded(
-    given: Any, a: Operand, b: Operand, tiles: tuple[int, int, int], options: Mapping[str, Any], open_: bool
+    given: Any, a: Operand, b: Operand, tiles: tuple[int, int, int], options: Mapping[str, Any]
 ) -> tuple[list[Padded], Operand, Operand]:
     """The matrices that are laid out anew, and A and B as they are read then."""
     if given is None:
         return [], a, b
     if not isinstance(given, Mapping) or {*given} - {"A", "B"}:
         raise LeafTypeError(f"padding={given!r:.60}", "a way for A, for B, or for both", 'write {"A": "PADDING_NZ"}')
-    for way in given.values() if open_ else ():
-        if way in ("PADDING_NZ", "PADDING_BLOCK_ND"):
-            what, fix = f"{way} of sizes that are names", "write PADDING_ND, or block((1000, 700, 500), ...)"
-            raise LeafTypeError(what, "a problem of numbers: fractals and blocks have tails of their own", fix)
     for name in ("scales", "sparse", "split"):
         if given and options[name]:
             raise LeafTypeError(f"padding= of a block with {name}=", f"one without {name}=", "leave out padding=")
