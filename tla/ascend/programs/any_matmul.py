@@ -19,7 +19,7 @@ from ...symbolic.conditions import Condition, assuming
 from ..schedules import BlockSwizzle
 from .any_order import MANY, Tiles, prove_order
 from .any_paddings import AnyPaddings
-from .any_sizes import CORE, CORES, AnyCore, around, buffers_of, conditions_of, facts_of
+from .any_sizes import CORE, CORES, AnyCore, around, buffers_of, conditions_of, facts_of, require_few
 from .any_text import ascendc
 from .block import Plan
 from .channels import channel_numbers
@@ -176,7 +176,7 @@ class AnyMatmulBlock:
         Raises Unproven where a transfer is not proved for all sizes.
         """
         proof = prove_order(self.program, [*self._kinds()], self._tiles())
-        told = [self._known(sizes) for sizes in self._classes()]
+        told = [self._known(require_few(sizes)) for sizes in self._classes()]
         before, laid = ((), Report((), (), {})) if self.paddings is None else self.paddings.check()
         wrong = (*proof.findings, *before)
         reports = [self._checked(b) for b in told if b is not None] if not wrong else []
@@ -227,8 +227,12 @@ class AnyMatmulBlock:
         if self.slices > 1:
             return Tiles(1, 1, 1, lambda _tiles: self._ends(1))
         low, high, unit = facts_of(k)
-        most = MANY if high is None else min(MANY, -(-high // step))
-        return Tiles(-(-low // step), most, math.lcm(unit, step) // step, self._depths)
+        fewest, period = -(-low // step), math.lcm(unit, step) // step
+        if period > MANY:
+            what = f"a block whose tiles of k repeat after {period}: {k} is a multiple of {unit}"
+            raise RangeError(what, f"at most {MANY}", f'declare {k} without it: dim("{k}")')
+        most = fewest + MANY if high is None else min(fewest + MANY, -(-high // step))
+        return Tiles(fewest, most, period, self._depths)
 
     def _ends(self, tiles: int) -> list[dict[str, int]]:
         """The sizes of problems of so many tiles of k, for every number of parts of the last."""

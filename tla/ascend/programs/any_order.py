@@ -267,6 +267,8 @@ class Tiles(NamedTuple):
 
 #: The most states that are gone through.
 MOST_STATES = 1000
+#: The turns of a loop over k that are taken one by one.
+_FEW_TURNS = 8
 #: More tiles of k than make new states.
 MANY = 1 << 12
 
@@ -369,8 +371,12 @@ class Rings(NamedTuple):
         def stage(found: str | None, n: int) -> int:
             return n if found is None or found not in self.counts else (n - at[found]) % self.counts[found]
 
+        moved = {
+            a: a._replace(stage=stage(self.buffers.get(a.buffer), a.stage)) for a in {*state.made, *state.handed}
+        }  # of what was made alone something is known
+
         def accesses(xs: Known) -> Known:
-            return frozenset(a._replace(stage=stage(self.buffers.get(a.buffer), a.stage)) for a in xs)
+            return frozenset(moved[a] for a in xs)
 
         def flag(event: str, n: int) -> int:
             first = self.first(event, n)
@@ -442,36 +448,40 @@ class _Walk:
         it."""
         body, tiles = self.body[at].body, self.tiles
         for sizes in kinds:
-            last = min(tiles.most, tiles.fewest + self._turns(state, at, sizes) * tiles.period)
+            most = next(t for t in range(tiles.most, 0, -1) if tiles.depths(t))
+            values = self._values(at, {**sizes, **tiles.depths(most)[-1]}, state[1])
+            last = min(tiles.most, tiles.fewest + self._through(self.order(state), values, body) * tiles.period)
             for depth in (d for count in range(tiles.fewest, last + 1) for d in tiles.depths(count)):
                 order, values = self.order(state), self._values(at, {**sizes, **depth}, state[1])
-                order.take(of_body(self.program, body, values))
+                self._through(order, values, body)
                 yield order.findings, self._at(order, values)
 
-    def _turns(self, state: _At, at: int, sizes: Mapping[str, int]) -> int:
-        """The number of turns of the loop over k after which states repeat; 0 where there is none.
+    def _through(self, order: Order, values: dict[str, int], body: Sequence[Any]) -> int:
+        """Take the statements of a block: the number of turns of its loop over k after which states repeat; 0 where there
+        is none.
 
         All turns but the first and the last are the same statements. So once one begins in the state in which an
-        earlier one did, what follows repeats, and the last turn of a block of more tiles begins where the last of one
-        of fewer does.
+        earlier one did, what follows repeats: whole rounds of it are left out, and the last turn of a block of more tiles
+        begins where the last of one of fewer does.
         """
-        body = self.body[at].body
-        inner = next((s for s in body if isinstance(s, Loop)), None)
-        if inner is None:
+        at = next((i for i, s in enumerate(body) if isinstance(s, Loop)), None)
+        order.take(of_body(self.program, body[:at], values))
+        if at is None:
             return 0
-        most = next(t for t in range(self.tiles.most, 0, -1) if self.tiles.depths(t))
-        depth = self.tiles.depths(most)[-1]
-        order, values = self.order(state), self._values(at, {**sizes, **depth}, state[1])
-        order.take(of_body(self.program, body[: body.index(inner)], values))
-        met: set[_At] = set()
-        for turn in range(most - 1):
+        inner, met, turn = body[at], dict[_At, int](), 0
+        repeats = count = number(inner.turns, values)
+        while turn < count:
+            if count > _FEW_TURNS and repeats == count and 0 < turn < count - 1:
+                here = self._at(order, values)
+                if here in met:
+                    repeats, round_ = turn + 1, turn - met[here]
+                    turn += (count - 2 - turn) // round_ * round_
+                met[here] = turn
             values[str(inner.variable)] = turn
-            here = self._at(order, values)
-            if here in met:
-                return turn + 1
-            met |= {here} if turn else set()
             order.take(of_body(self.program, inner.body, values))
-        return most
+            turn += 1
+        order.take(of_body(self.program, body[at + 1 :], values))
+        return repeats
 
 
 def _sketch(body: Iterable[Any], buffers: Mapping[str, Buffer]) -> Iterator[Any]:

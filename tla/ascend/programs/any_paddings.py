@@ -35,7 +35,7 @@ from ..transfers.side import tensor_at
 from ..transfers.steps import Loop, steps_at
 from ..vectors.instruction import MOST_REPEATS, VectorInstruction
 from .any_order import prove_order
-from .any_sizes import CORE, CORES, around, moves_of
+from .any_sizes import CORE, CORES, around, moves_of, require_few
 from .paddings import (
     OF_REPEAT,
     ROWS,
@@ -337,7 +337,11 @@ class AnyPaddings:
         """Check the program: flags and stages for any number of tiles, and each element for sizes of every class of
         tails: what is wrong, and the report of elements, with what is proved."""
         findings, states, _ = prove_order(self.program)
-        told = [(x, sizes) for x in self.matrices for sizes in _classes(_Rows(x))] if not findings else []
+        told = (
+            [(x, sizes) for x in self.matrices for sizes in map(require_few, _classes(_Rows(x)))]
+            if not findings
+            else []
+        )
         report = together(r for x, sizes in told for r in self._reports(x, sizes))
         sizes = ", ".join(f"{x.name} of {shown(found[:: -1 if x.turned else 1])}" for x, found in told)
         proved = (

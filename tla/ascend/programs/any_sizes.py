@@ -11,10 +11,11 @@ Source: CATLASS `BlockMmadTla`, whose statements these are, one by one.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from ...algebra.codomain import cosize
 from ...core.errors import Unproven
@@ -60,6 +61,9 @@ padInsideOver padSizeOver
 _OF_MATRICES = (name for x in "AB" for name in (f"pad{x}Stage", *(f"{n}{x}" for n in _PADDING.split())))
 #: The names of a program besides those of its sizes.
 NAMES = (*_NAMES.split(), *_OF_MATRICES)
+_Few = TypeVar("_Few", tuple[int, int], tuple[int, int, int])
+#: The most elements of a matrix that a check goes through.
+MOST_ELEMENTS = 2**24
 CORE, CORES = index("core", FAR), dim("cores", at_most=FAR)
 
 
@@ -144,6 +148,14 @@ def around(x: Any, sizes: Iterable[int]) -> list[int]:
     inside = (max(size, low) if high is None else min(max(size, low), high) for size in sizes)
     near = (n for size in inside for n in (-(-size // unit) * unit, size // unit * unit))
     return [*dict.fromkeys(n for n in near if low <= n <= (high or n))]
+
+
+def require_few(sizes: _Few) -> _Few:
+    """Sizes of matrices whose elements are soon gone through; Unproven for others."""
+    if any(a * b > MOST_ELEMENTS for a, b in itertools.combinations(sizes, 2)):
+        what = f"each element of matrices of ({', '.join(map(str, sizes))}), the least that facts of names allow"
+        raise Unproven(what, f"at most {MOST_ELEMENTS} of each", 'declare names with fewer facts: dim("M")')
+    return sizes
 
 
 def unit_of(x: Any) -> int:

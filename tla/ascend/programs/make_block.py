@@ -15,6 +15,7 @@ from ...core.errors import LeafTypeError, RangeError, require_type
 from ...core.int_tuple import modes_of, shown
 from ...core.ints import known, leaf
 from ...core.layout import Layout, require_origin
+from ...symbolic.proofs import least
 from ...symbolic.symint import SymInt
 from ..architecture import AtlasA2, as_architecture
 from ..element import as_element
@@ -147,7 +148,10 @@ def block(
         again = functools.partial(block, l1=l1, l0=l0, arch=arch, **rest, **options)
         before = AnyPaddings(arch, tuple(matrices)) if matrices else None
         made = AnyMatmulBlock(sizes, plan, swizzle, positive("cores", cores), factor, again, before)
-        _ = made.program
+        if never := [c for c in made.conditions if c.holds is False]:
+            raise RangeError(
+                f"the problem {shown(sizes)}, for which it never holds that {never[0]}", str(never[0]), "cut it"
+            )
         return made
     schedule = swizzle(sizes, tiles, cores=cores, splitkFactor=splitkFactor)
     adds = factor > 1 or any(b.extents[2] < k for blocks in schedule.table for b in blocks)
@@ -284,6 +288,8 @@ def _any_sizes(given: object) -> tuple[Any, Any, Any] | None:
         if not isinstance(x, SymInt) or str(x) not in {str(s) for s in x.symbols}:
             what = f"the problem of a block: the size {x}"
             raise LeafTypeError(what, "a number, or the name of a size", 'write dim("M")')
+        if (least(x.poly) or 0) < 1:
+            raise RangeError(f"the size {x}, which may be 0", "sizes of 1 or more", f'write dim("{x}")')
         if str(x) in NAMES:
             raise RangeError(f"a size named {x}", f"a name other than {', '.join(NAMES)}", 'write dim("M")')
     return (m, n, k) if names else None

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 from ...algebra.codomain import cosize
 from ...core.element import Element
 from ...core.layout import Layout
-from ...symbolic.conditions import Condition
+from ...symbolic.conditions import QUESTIONS, Condition
+from ...symbolic.evaluate import value
 from ...symbolic.symint import SymInt, wrap
 from ..architecture import Architecture
 from ..transfers.instruction import TransferInstruction
@@ -316,4 +317,4 @@ def _with_names(body: Iterable[Any], names: set[str]) -> Iterator[Any]:
 
 def condition_holds(condition: Condition, values: Mapping[str, int]) -> bool:
     """Whether a condition holds where all sizes have values."""
-    return bool(condition.at({**values}))
+    return QUESTIONS[condition.question][1](value(condition.a, values), value(condition.b, values))
