@@ -27,7 +27,6 @@ from ...symbolic.symint import poly_of, wrap
 from ...tensors.tensor import Tensor
 from ...tensors.views import GetTile
 from ..architecture import Architecture
-from ..schedules.any_sizes import FAR
 from ..tags import RowMajor, zN
 from ..transfers import transfer
 from ..transfers.digits import Given, axes_of, same_move
@@ -71,10 +70,10 @@ class _Rows:
         #: Of a row of a tile the blocks, and the rows that fit then; the parts that a row has, the tiles and the stage.
         self.units = self.dim("Units", at_most=self.room)
         self.step = ROWS if x.way == "PADDING_NZ" else self.dim("Step", at_most=self.room // self.units)
-        self.across, self.turn = self.dim("Across"), self.index("Turn", FAR)
+        self.across, self.turn = self.dim("Across"), self.dim("Turn", at_least=0)
         self.stage = index(f"pad{self.name}Stage", STAGES)
         #: Where a tile begins, its sizes, and what is behind it.
-        self.line, self.part = self.index("Line", FAR), self.index("Part", FAR)
+        self.line, self.part = self.dim("Line", at_least=0), self.dim("Part", at_least=0)
         self.row = self.line * (ROWS if x.way == "PADDING_NZ" else 1)
         self.rows, self.columns = self.dim("Rows", at_most=self.step), self.dim("Columns", at_most=self.c0 * self.units)
         self.below, wide = self.dim("Below", at_least=0), self.column + self.columns
@@ -107,7 +106,7 @@ class _Rows:
 
     @property
     def told(self) -> dict[str, Any]:
-        """What is behind a tile, by the sizes of the matrix."""
+        """The rows, columns and blocks behind a tile, by the sizes of the matrix."""
         below, behind = self.high - self.row - self.rows, self.wide - self.column - self.columns
         blocks = ceil_div(self.wide, self.c0) - self.column // self.c0 - self.blocks
         return {str(self.below): below, str(self.behind): behind, str(self.blocks_behind): blocks}
@@ -143,7 +142,7 @@ class _Cut:
     """
 
     def __init__(self, x: _Rows, name: str, start: Any, size: Any, block: int, unit: int) -> None:
-        self.turn, inside = x.index(f"Turn{name}", FAR), x.index(f"Inside{name}", block)
+        self.turn, inside = x.dim(f"Turn{name}", at_least=0), x.index(f"Inside{name}", block)
         self.size = x.dim(f"Size{name}", at_most=smaller(block * unit, size))
         #: The block by its number; where the part begins in the tile, and in its block.
         self.number = start // block + self.turn
@@ -172,7 +171,7 @@ def _shared(x: _Rows) -> tuple[list[Assign], Any, list[Assign]]:
 
 def _dealt(x: _Rows) -> tuple[list[Assign], Any, list[Assign]]:
     """the tiles that are dealt to a core in turn: names, the number of tiles, names of each."""
-    tile, span = x.index("Tile", FAR), x.dim("Span", at_least=0)  # C divides what is not negative
+    tile, span = x.dim("Tile", at_least=0), x.dim("Span", at_least=0)  # C divides what is not negative
     names = [
         _assign(x.units, smaller(x.room, ceil_div(x.wide // ceil_div(x.wide, x.room * x.c0), x.c0))),
         Assign(x.across, ceil_div(x.wide, x.units * x.c0)),
