@@ -118,6 +118,8 @@ SLICES = {
     "one stage": {"splitkFactor": 3, "stages": 1},
     "columns scaled": {"splitkFactor": 3, "arch": Ascend950, "quant": "PER_CHANNEL", "cores": 2},
     "k of 100": {"splitkFactor": 2, "k": 100},
+    "k of fewer tiles": {"splitkFactor": 3, "k": 70, "cores": 2},
+    "k of one tile": {"splitkFactor": 3, "k": 58, "unit_flag": True},
     "k of 300": {"splitkFactor": 3, "k": 300, "unit_flag": True, "cores": 2},
     "k of whole 48": {"splitkFactor": 2, "k": dim("K", multiple_of=48, at_most=480)},
 }

@@ -214,9 +214,9 @@ class AnyMatmulBlock:
         sizes += (
             [{"tileM": m, "tileN": n, "rowsM": m}] if m // 16 * (n // 16) >= FEW_FRACTALS or self.plan.vectors else []
         )
-        # of slices the last has the end of k, whose parts are gone through; where k is a number, each as it is
-        last = self.slices - 1
-        cuts = range(last if known(self.problem[2]) is None else 0, last + 1)
+        # of slices the last has the end of k, whose parts are gone through; where k is a number, each that has a tile
+        step, k = self.plan.tiling.l1[2], known(self.problem[2])
+        cuts = range(self.slices)[-1:] if k is None else range(min(self.slices, -(-k // step)))
         yield from ({**x, "slice": cut} for x in sizes for cut in cuts)
 
     def _tiles(self) -> Tiles:
