@@ -150,7 +150,9 @@ def block(
         made = AnyMatmulBlock(sizes, plan, swizzle, positive("cores", cores), factor, again, before)
         if never := [c for c in made.conditions if c.holds is False]:
             raise RangeError(
-                f"the problem {shown(sizes)}, for which it never holds that {never[0]}", str(never[0]), "cut it"
+                f"the problem {shown(sizes)}, for which it never holds that {never[0]}",
+                str(never[0]),
+                "take smaller ones",
             )
         return made
     schedule = swizzle(sizes, tiles, cores=cores, splitkFactor=splitkFactor)
