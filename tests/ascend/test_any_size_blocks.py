@@ -30,11 +30,11 @@ from tla.ascend import (
     int32,
     zN,
 )
-from tla.ascend.programs import Move, Multiply, Part, PipeBarrier, SetFlag, WaitFlag
+from tla.ascend.programs import Move, Multiply, Part, PipeBarrier, SetFlag, WaitFlag, any_order
 from tla.ascend.programs.any_order import prove_order
 from tla.ascend.schedules.any_sizes import coordinates
 from tla.ascend.transfers.steps import Loop, When
-from tla.core.errors import RangeError, TlaError
+from tla.core.errors import RangeError, TlaError, Unproven
 
 from night import amount, some
 
@@ -120,6 +120,8 @@ SLICES = {
     "one stage": {"splitkFactor": 3, "stages": 1},
     "columns scaled": {"splitkFactor": 3, "arch": Ascend950, "quant": "PER_CHANNEL", "cores": 2},
     "k of 100": {"splitkFactor": 2, "k": 100},
+    "k of fewer tiles": {"splitkFactor": 3, "k": 70, "cores": 2},
+    "k of one tile": {"splitkFactor": 3, "k": 58, "unit_flag": True},
     "k of 300": {"splitkFactor": 3, "k": 300, "unit_flag": True, "cores": 2},
     "k of whole 48": {"splitkFactor": 2, "k": dim("K", multiple_of=48, at_most=480)},
 }
@@ -282,7 +284,7 @@ def test_a_wrong_stage_or_flag_is_found():
     b = block(dims("M N K", at_most=2**15), *TILES)
     wrong = {
         "l1Stage": lambda s: [s._replace(value=s.value * 0)],
-        "l0AStage": lambda s: [s._replace(value=s.value * 0)],
+        "l0AStage": lambda s: [s._replace(value=s.value + 1)],
         "fillStage": lambda s: [s._replace(value=1 - s.value)],
         "fillK": lambda s: [s._replace(value=s.value - 1)],
         "partK": lambda s: [s._replace(value=32)],
@@ -314,6 +316,50 @@ def test_the_proof_of_flags_is_of_every_number_of_tiles():
     assert not prove_order(b.program, [*b._kinds()], b._tiles()).findings
 
 
+@pytest.mark.parametrize("k", [2**20, dim("K", at_least=2**31), dim("K", multiple_of=1000, at_least=10**6)])
+def test_the_order_is_proved_for_tiles_without_number(k):
+    """Of a loop with many turns whole rounds are left out, in which states repeat; not the last, nor what is wrong."""
+    b = block((dim("M"), 64, k), *TILES)
+    proof = prove_order(b.program, [*b._kinds()], b._tiles())
+    assert not proof.findings
+    assert 1 < proof.states < 9
+    ways = {
+        SetFlag: lambda s: [],
+        WaitFlag: lambda s: [],
+        Assign: lambda s: [s._replace(value=s.value + 1)],  # a stage that never comes back to the first
+    }
+    numbered = [*enumerate(flat(b.program.body))]
+    at = {type(s): i for i, s in numbered if isinstance(s, (*ways,)) and "l0AStage" in map(str, s)}
+    for kind, change in ways.items():
+        body = changed(b.program.body, at[kind], change)
+        assert prove_order(broken_block(b, body).program, [*b._kinds()], b._tiles()).findings
+
+
+def test_whole_rounds_of_a_loop_are_left_out_without_harm(monkeypatch):
+    b = block((dim("M"), 64, 64 * 40 + 7), *TILES, bias=True, stages={"L1": 3, "L0C": 2})
+    made = [prove_order(b.program, [*b._kinds()], b._tiles())]
+    monkeypatch.setattr(any_order, "_FEW_TURNS", 1000)
+    made.append(prove_order(b.program, [*b._kinds()], b._tiles()))
+    assert made[0] == made[1]
+
+
+@pytest.mark.parametrize(
+    ("problem", "error", "what"),
+    [
+        ((dim("M", at_least=2**31), 64, 64), Unproven, "(2147483648, 64, 64), the least that facts of names allow"),
+        ((dim("M", multiple_of=1000003), 64, 64), Unproven, "each element of matrices of (1000003, 64, 64)"),
+        ((64, 64, dim("K", at_least=2**31)), Unproven, "each element of matrices of (64, 64, 2147483648)"),
+        ((dim("M"), 64, 2**20), Unproven, "each element of matrices of (37, 64, 1048576)"),
+        ((64, 64, dim("K", multiple_of=1000003)), RangeError, "tiles of k repeat after 1000003"),
+    ],
+)
+def test_sizes_of_which_none_is_gone_through_are_refused(problem, error, what):
+    with pytest.raises(error) as found:
+        block(problem, *TILES).check()
+    assert what in str(found.value)
+    assert 'dim("' in str(found.value)
+
+
 # ------------------------------------------------------------------------------------------------ refused
 
 
@@ -321,6 +367,9 @@ def test_the_proof_of_flags_is_of_every_number_of_tiles():
     ("given", "message", "mended"),
     [
         ({"problem": (dim("M") + 1, 60, 70)}, "the size M+1", {"problem": (dim("M"), 60, 70)}),
+        ({"problem": (dim("M", at_least=0), 60, 70)}, "the size M, which may be 0", {"problem": (dim("M"), 60, 70)}),
+        ({"problem": (dim("M"), 2**33, 70)}, "it never holds that 8589934592 <= 4294967295", {}),
+        ({"problem": (dim("padUnitsB"), 60, 70)}, "a size named padUnitsB", {"problem": (dim("rows"), 60, 70)}),
         ({"problem": (dim("tileM"), 60, 70)}, "a size named tileM", {"problem": (dim("rows"), 60, 70)}),
         (
             {"swizzle": ascend.StreamkGemmIdentityBlockSwizzle},

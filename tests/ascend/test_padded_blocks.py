@@ -10,15 +10,17 @@ from ascend_blocks import stated
 from catlass_examples import available, built
 from catlass_logs import LOGS
 
-from tla import LeafTypeError, MakeLayout, RangeError, dims
+from tla import LeafTypeError, MakeLayout, RangeError, Unproven, dim, dims
 from tla.ascend import (
     Ascend950,
     AtlasA2,
     ColumnMajor,
     Copied,
+    GemmIdentityBlockSwizzle,
     PaddingColumnMajor,
     PaddingRowMajor,
     RowMajor,
+    SplitkGemmIdentityBlockSwizzle,
     bf16,
     block,
     check,
@@ -30,18 +32,18 @@ from tla.ascend import (
     programs,
     zN,
 )
-from tla.ascend.programs import Part
-from tla.ascend.programs.any_paddings import AnyPaddings
+from tla.ascend.programs.any_paddings import AnyPaddings, _assign, _require_copy, _require_room, _Rows
 from tla.ascend.programs.block import Operand
+from tla.ascend.programs.check import check_program
 from tla.ascend.programs.logs import read_log
-from tla.ascend.programs.paddings import WAYS as WAYS_OF_UB, Paddings, padded
-from tla.ascend.programs.statements import in_gm
+from tla.ascend.programs.paddings import WAYS as WAYS_OF_UB, Paddings, into_blocks, padded
+from tla.ascend.programs.statements import Program, in_gm
 from tla.ascend.programs.trace import events
-from tla.ascend.transfers.steps import Loop
+from tla.ascend.transfers.steps import Loop, When
 from tla.core.errors import TlaError
 from tla.kernels import AscendKernel
 
-from night import amount, some
+from night import NIGHT, amount, some
 
 TILES = (32, 64, 64), (32, 64, 32)
 WAYS = ("PADDING_ND", "PADDING_NZ", "PADDING_BLOCK_ND")
@@ -194,8 +196,7 @@ def test_what_is_not_padded_is_refused():
         ("A of the tag zN", (32, 32, 32), {"A": "PADDING_ND"}, {"a": (half, zN)}),
         ("PADDING_NZ of int8", (32, 32, 32), {"A": "PADDING_NZ"}, {"a": int8, "b": (int8, ColumnMajor), "c": int32}),
         ("a block with split=", (32, 32, 32), {"A": "PADDING_ND"}, {"arch": Ascend950, "split": "SPLIT_M"}),
-        ("a problem of numbers", dims("M N K"), {"A": "PADDING_NZ"}, {}),
-        ("a problem of numbers", dims("M N K"), {"A": "PADDING_ND", "B": "PADDING_BLOCK_ND"}, {}),
+        ("PADDING_NZ of int8", dims("M N K"), {"A": "PADDING_NZ"}, {"a": int8, "b": (int8, ColumnMajor), "c": int32}),
         ("one of PADDING_ND, PADDING_NZ", dims("M N K"), {"A": ["PADDING_ND"]}, {}),
     ):
         with pytest.raises(LeafTypeError, match=match):
@@ -229,23 +230,62 @@ ANY = {
         "c": int32,
         "cores": 3,
     },
+    "fractals": {"padding": {"A": "PADDING_NZ"}, "cores": 2, "bias": True},
+    "fractals of columns": {
+        "padding": {"A": "PADDING_ND", "B": "PADDING_NZ"},
+        "a": (float32, ColumnMajor),
+        "b": (float32, ColumnMajor),
+    },
+    "blocks": {"padding": {"B": "PADDING_BLOCK_ND"}, "arch": Ascend950, "cores": 2},
+    "blocks that end inside of parts": {"padding": {"A": "PADDING_BLOCK_ND"}, "tiles": ((48, 64, 96), (48, 64, 32))},
+    "fractals and blocks": {
+        "padding": {"A": "PADDING_NZ", "B": "PADDING_BLOCK_ND"},
+        "b": (half, ColumnMajor),
+        "cores": 2,
+        "unit_flag": True,
+    },
+    "blocks and fractals": {
+        "padding": {"A": "PADDING_BLOCK_ND", "B": "PADDING_NZ"},
+        "a": (bf16, ColumnMajor),
+        "b": bf16,
+        "bias": True,
+        "stages": {"L1": 3, "L0C": 2},
+        "swizzle": GemmIdentityBlockSwizzle[2, 1],
+    },
+    "bytes in blocks": {
+        "padding": dict.fromkeys("AB", "PADDING_BLOCK_ND"),
+        "a": int8,
+        "b": (int8, ColumnMajor),
+        "c": int32,
+        "cores": 3,
+    },
+    "slices": {
+        "padding": {"A": "PADDING_BLOCK_ND", "B": "PADDING_NZ"},
+        "splitkFactor": 3,
+        "swizzle": SplitkGemmIdentityBlockSwizzle[3, 0],
+        "cores": 2,
+    },
 }
 
 
 @pytest.fixture
 def small(monkeypatch):
     """Tiles of 1024 bytes: with few rows, and rows in parts."""
-    monkeypatch.setitem(WAYS_OF_UB, "PADDING_ND", 1024)
+    for way in WAYS:
+        monkeypatch.setitem(WAYS_OF_UB, way, 1024)
 
 
 def any_size(name, **facts):
     return made(dims("M N K", **{"at_most": 2**29, **facts}), **ANY[name])
 
 
-@pytest.mark.parametrize("name", ANY)
+@pytest.mark.parametrize("name", some(ANY, 2))
 def test_of_any_size_it_is_numpys_and_has_the_statements_of_each_size(name, small):
     b, rng = any_size(name), np.random.default_rng(8)
-    sizes = [(1, 1, 1), (3, 2, 1100), (70, 65, 40), *rng.integers(1, 90, (amount(1, 60), 3)).tolist()]
+    sizes = [
+        *amount([(3, 2, 1100)], [(1, 1, 1), (3, 2, 1100), (70, 65, 40)]),
+        *rng.integers(1, 90, (amount(1, 60), 3)).tolist(),
+    ]
     for m, n, k in sizes:
         x, y, z = rng.integers(-4, 5, (m, k)), rng.integers(-4, 5, (k, n)), rng.integers(-9, 9, n)
         bias = z if b.plan.bias else None
@@ -259,12 +299,54 @@ def test_of_any_size_it_is_numpys_and_has_the_statements_of_each_size(name, smal
             assert [*stated(own.programs[core], own.values(core))] == [*stated(program, {})]
 
 
-@pytest.mark.parametrize("name", some(ANY, 2))
-def test_of_any_size_it_is_proved(name):
+@pytest.mark.parametrize("name", some(ANY, 4))
+def test_of_any_size_it_is_proved(name, request):
+    """By day with small tiles of UB, whose classes are small too; by night with those that there are."""
+    if not NIGHT:
+        request.getfixturevalue("small")
     report = any_size(name).check()
     assert report.holds, str(report)
     assert len(report.proved) == 5
     assert not report.conditions
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_tile_that_may_not_fit_ub_is_refused(way, monkeypatch):
+    """That each tile fits is proved: one block more of each row, and of a name's value, is refused."""
+    x = _Rows(any_size({"PADDING_ND": "A", "PADDING_NZ": "fractals"}.get(way, "blocks")).paddings.matrices[0])
+    _require_room(x)
+    x.most -= x.c0
+    with pytest.raises(Unproven, match="blocks of 32 bytes in UB"):
+        _require_room(x)
+    with pytest.raises(Unproven, match="padUnits"):
+        _assign(x.units, x.room + 1)
+
+
+def test_a_copy_of_other_rows_or_blocks_is_refused():
+    x = _Rows(any_size("fractals").paddings.matrices[0])
+    number = dim("number", at_least=0, at_most=1)
+    _require_copy(x, copy := into_blocks(half, number, x.blocks), number)
+    for field in ("dstBlkStride", "srcBlkStride", "dstRepStride", "srcRepStride"):
+        wrong = replace(copy, parameters={**copy.parameters, field: copy.parameters[field] + 1})
+        with pytest.raises(Unproven, match="8 rows of A into blocks"):
+            _require_copy(x, wrong, number)
+    with pytest.raises(Unproven, match="8 rows of A into blocks"):
+        _require_copy(x, copy, number + 1)
+
+
+def test_fractals_of_more_rows_than_a_field_has_come_block_by_block():
+    """From 65536 rows on a gap fits no field: each column of blocks is moved by itself, as in CATLASS."""
+    rows, columns, core, count = 65537, 40, 4095, 4096
+    (x,) = (y.of((rows, columns)) for y in any_size("fractals").paddings.matrices)
+    tensors = {n: in_gm(n, o.element, o.layout) for n, o in (("A", x.before), ("WA", x.after))}
+    known = Paddings(AtlasA2, (x,), tensors, count, WAYS_OF_UB)
+    body = tuple(known._statements(x, core, known._moves))
+    program = Program(AtlasA2, {**tensors, **known.buffers}, body)
+    own = any_size("fractals").paddings.at(known)
+    issued = [*stated(own.programs[core], own.values(core))]
+    assert issued == [*stated(program, {})]
+    assert [x[3]["blockCount"] for x in issued if x[0] == "DataCopy"] == [1] * 3
+    assert check_program(program, known.results(core)).holds
 
 
 def test_facts_of_sizes_and_what_a_host_has_to_ask(small):
@@ -282,20 +364,26 @@ def test_facts_of_sizes_and_what_a_host_has_to_ask(small):
         b.at(M=1, N=1, K=2**31)
 
 
-def test_every_fault_of_a_vector_core_of_any_size_is_found(small):
+@pytest.mark.parametrize("name", ["both", "fractals and blocks"])
+def test_every_fault_of_a_vector_core_of_any_size_is_found(name, small):
     """A statement is left out, or a name has another value, of a matrix or of both: it shows."""
-    b = any_size("both")
+    b = any_size(name)
     assert not b.paddings.check()[0]
     for which in "AB":
         body = b.paddings.bodies[which]
-        numbered = [(i, s) for i, s in enumerate(flat(body)) if not isinstance(s, (Loop, Part))]
-        assert len(numbered) == 20
-        # of a larger span the last tile has no rows: nothing is moved
+        numbered = [(i, s) for i, s in enumerate(flat(body)) if not isinstance(s, (Loop, When))]
+        assert len(numbered) > 20
+        # of a larger span the last tile has no rows: nothing is moved; one stage for all tiles, from any one on, is right
         assigned = [(i, s) for i, s in numbered if isinstance(s, programs.Assign)]
-        changes = [(i, s, ()) for i, s in numbered]
-        changes += [(i, s, (s._replace(value=s.value + 1),)) for i, s in assigned if "Span" not in str(s.variable)]
+        staged = [i for i, s in assigned if str(s.variable).endswith("Stage")]
+        changes = [(i, s, ()) for i, s in numbered if i != staged[-1]]
+        changes += [
+            (i, s, (s._replace(value=s.value + 1),))
+            for i, s in assigned
+            if "Span" not in str(s.variable) and i != staged[0]
+        ]
         changes += [(i, s, (s._replace(id=1 - s.id),)) for i, s in numbered if isinstance(s, programs.SetFlag)]
-        for i, s, instead in some(changes, 8):
+        for i, s, instead in some(changes, 12):
             wrong = AnyPaddings(b.plan.arch, b.paddings.matrices)
             wrong.__dict__["bodies"] = {**b.paddings.bodies, which: changed(body, i, instead)}
             assert fails(wrong), s
@@ -304,7 +392,7 @@ def test_every_fault_of_a_vector_core_of_any_size_is_found(small):
 def fails(paddings):
     try:
         findings, report = paddings.check()
-    except (TlaError, KeyError):
+    except (TlaError, KeyError, ZeroDivisionError):
         return True
     return bool(findings) or not report.holds
 
@@ -330,7 +418,7 @@ def changed(body, at, instead):
 
 
 @pytest.mark.skipif(available() is not None, reason=str(available()))
-@pytest.mark.parametrize("name", ["B", "bytes"])
+@pytest.mark.parametrize("name", ["B", "fractals of columns", "bytes in blocks"])
 def test_the_text_for_any_size_does_what_the_block_does(name, small, tmp_path):
     """Vector cores, compiled once, for sizes of which some leave cores without rows: their logs are checked."""
     b = any_size(name)

@@ -27,7 +27,7 @@ from tla.ascend import (
     nZ,
     zN,
 )
-from tla.ascend.programs import Fill, Multiply
+from tla.ascend.programs import Compute, Fill, Multiply
 from tla.ascend.programs.check import check_program
 from tla.ascend.programs.trace import events
 
@@ -239,6 +239,10 @@ def stated(program, values):
             yield "Mmad", places, s.bias, {k: v for k, v in i.parameters.items() if k != "kDirectionAlign"}
         elif isinstance(s, Fill):
             yield "InitConstValue", place(program, s.dst, s.at, s.element.bits), dict(s.parameters)
+        elif isinstance(s, Compute):
+            for i in s.instructions:
+                sides = zip(s.operands, i.places, i.elements)
+                yield i.name, [place(program, n, at, e.bits) for n, at, e in sides], dict(i.parameters)
         elif i is not None:
             wide = [32 if program.buffers[n].position in ("L0C", "Bias") else i.element.bits for n in (s.dst, s.src)]
             fields = {

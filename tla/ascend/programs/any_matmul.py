@@ -19,7 +19,7 @@ from ...symbolic.conditions import Condition, assuming
 from ..schedules import BlockSwizzle
 from .any_order import MANY, Tiles, prove_order
 from .any_paddings import AnyPaddings
-from .any_sizes import CORE, CORES, AnyCore, around, buffers_of, conditions_of, facts_of
+from .any_sizes import CORE, CORES, AnyCore, around, buffers_of, conditions_of, facts_of, require_few
 from .any_text import ascendc
 from .block import Plan
 from .catlass import catlass_of
@@ -177,7 +177,7 @@ class AnyMatmulBlock:
         Raises Unproven where a transfer is not proved for all sizes.
         """
         proof = prove_order(self.program, [*self._kinds()], self._tiles())
-        told = [self._known(sizes) for sizes in self._classes()]
+        told = [self._known(require_few(sizes)) for sizes in self._classes()]
         before, laid = ((), Report((), (), {})) if self.paddings is None else self.paddings.check()
         wrong = (*proof.findings, *before)
         reports = [self._checked(b) for b in told if b is not None] if not wrong else []
@@ -215,9 +215,9 @@ class AnyMatmulBlock:
         sizes += (
             [{"tileM": m, "tileN": n, "rowsM": m}] if m // 16 * (n // 16) >= FEW_FRACTALS or self.plan.vectors else []
         )
-        # of slices the last has the end of k, whose parts are gone through; where k is a number, each as it is
-        last = self.slices - 1
-        cuts = range(last if known(self.problem[2]) is None else 0, last + 1)
+        # of slices the last has the end of k, whose parts are gone through; where k is a number, each that has a tile
+        step, k = self.plan.tiling.l1[2], known(self.problem[2])
+        cuts = range(self.slices)[-1:] if k is None else range(min(self.slices, -(-k // step)))
         yield from ({**x, "slice": cut} for x in sizes for cut in cuts)
 
     def _tiles(self) -> Tiles:
@@ -228,8 +228,12 @@ class AnyMatmulBlock:
         if self.slices > 1:
             return Tiles(1, 1, 1, lambda _tiles: self._ends(1))
         low, high, unit = facts_of(k)
-        most = MANY if high is None else min(MANY, -(-high // step))
-        return Tiles(-(-low // step), most, math.lcm(unit, step) // step, self._depths)
+        fewest, period = -(-low // step), math.lcm(unit, step) // step
+        if period > MANY:
+            what = f"a block whose tiles of k repeat after {period}: {k} is a multiple of {unit}"
+            raise RangeError(what, f"at most {MANY}", f'declare {k} without it: dim("{k}")')
+        most = fewest + MANY if high is None else min(fewest + MANY, -(-high // step))
+        return Tiles(fewest, most, period, self._depths)
 
     def _ends(self, tiles: int) -> list[dict[str, int]]:
         """The sizes of problems of so many tiles of k, for every number of parts of the last."""

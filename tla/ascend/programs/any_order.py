@@ -23,17 +23,34 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from ...algebra.codomain import cosize
 from ...core.errors import RangeError
 from ...core.int_tuple import modes_of
 from ...core.ints import known
+from ...core.layout import Layout
 from ...symbolic.conditions import Condition
-from ...symbolic.symint import SymInt, wrap
+from ...symbolic.facts import symbols_in
+from ...symbolic.poly import split
+from ...symbolic.symint import SymInt, of_symbol, wrap
 from ..transfers.steps import Loop, When, value_at
 from .check import FEW_FRACTALS
 from .memory import Touched
 from .queues import most_id, unit_flag
 from .results import Finding
-from .statements import Assign, Buffer, Move, Multiply, Part, PipeBarrier, Program, SetFlag, WaitFlag, walk
+from .statements import (
+    Assign,
+    Buffer,
+    Compute,
+    Move,
+    Multiply,
+    Part,
+    PipeBarrier,
+    Program,
+    SetFlag,
+    WaitFlag,
+    used,
+    walk,
+)
 from .trace import PIPES, VECTOR_PIPES, Event, ends_of, number, of_body
 
 
@@ -47,6 +64,8 @@ class Access(NamedTuple):
 
 
 Known = frozenset[Access]
+#: A stage of a buffer.
+Place = tuple[str, int]
 #: The pipe, the buffer, and whether it writes: who does an access, whichever stage it is of.
 Doer = tuple[str, str, bool]
 
@@ -68,9 +87,12 @@ START = State(frozenset(), (frozenset(),) * len(_PIPES), (), frozenset())
 class Order:
     """A state while statements change it, and what is found to be wrong."""
 
-    def __init__(self, program: Program, state: State = START, last: dict[Doer, Event] | None = None) -> None:
-        """last: what did each access last, in this and earlier parts of a program."""
-        self._program, self._last = program, {} if last is None else last
+    def __init__(
+        self, program: Program, state: State, last: dict[Doer, Event], same: Mapping[Place, set[Place]]
+    ) -> None:
+        """last: what did each access last, in this and earlier parts of a program; same: the places that have bytes of
+        a place."""
+        self._program, self._last, self._same = program, last, same
         self.made, self.handed = set(state.made), set(state.handed)
         self.pipes = {pipe: set(known) for pipe, known in zip(_PIPES, state.pipes)}
         self.flags = {key: set(known) for key, known in state.flags}
@@ -101,6 +123,9 @@ class Order:
                 if s.instruction.scaled:
                     read += [("scales", f"{name}Mx", self._beside(name, at)) for _, name, at in read]
                 self._touch(event, read, [(s.dst, s.instruction.dst)])
+            elif isinstance(s, Compute):
+                (dst, *srcs), (to, *places) = s.operands, s.instruction.places
+                self._touch(event, [("src", name, at) for name, at in zip(srcs, places)], [(dst, to)])
             elif isinstance(s, Move):
                 beside = [("beside", s.beside, s.instruction.parameters.get("index", 0))] if s.beside else []
                 both = ["ub1C"] if s.instruction.parameters.get("dualDstCtl") else []
@@ -143,8 +168,10 @@ class Order:
         for access in local:
             if unit_flag(event.statement) and self._program.buffers[access.buffer].position == "L0C":
                 self._hand_over(event, access)
+            here = (access.buffer, access.stage)
+            same = self._same.get(here, {here})
             for other in self.made:
-                if (other.buffer, other.stage) == (access.buffer, access.stage) and (other.writes or access.writes):
+                if (other.buffer, other.stage) in same and (other.writes or access.writes):
                     self._meet(event, other, access.writes)
         for access in local:
             self._last[access.pipe, access.buffer, access.writes] = event
@@ -199,8 +226,20 @@ class Order:
             (self.handed.discard if event.pipe == "FIX" else self.handed.add)(buffer)
 
 
+def _same_places(buffers: Mapping[str, Buffer]) -> dict[Place, set[Place]]:
+    """For each stage of a buffer of the core those that have bytes of it, its own too."""
+    found = []
+    for name, b in buffers.items():
+        sizes, strides = modes_of(b.layout.shape), modes_of(b.layout.stride)
+        one, apart = Layout(tuple(sizes[:2]), tuple(strides[:2])), int(strides[2]) if len(strides) > 2 else 0
+        for stage in range(int(sizes[2]) if apart else 1 if b.position != "GM" else 0):
+            begin = b.address + stage * apart * b.element.bits // 8
+            found.append(((name, stage), b.position, begin, begin + int(cosize(one)) * b.element.bits // 8))
+    return {x[0]: {y[0] for y in found if y[1] == x[1] and y[2] < x[3] and x[2] < y[3]} for x in found}
+
+
 class Proof(NamedTuple):
-    """The findings of a proof, and how many states and blocks were gone through."""
+    """The findings of a proof, and how many states and turns were gone through."""
 
     findings: tuple[Finding, ...]
     states: int
@@ -228,35 +267,48 @@ class Tiles(NamedTuple):
 
 #: The most states that are gone through.
 MOST_STATES = 1000
+#: The turns of a loop over k that are taken one by one.
+_FEW_TURNS = 8
 #: More tiles of k than make new states.
 MANY = 1 << 12
 
 
-def prove_order(program: Program, kinds: Sequence[Mapping[str, int]], tiles: Tiles) -> Proof:
-    """Prove the order of a program in every state at the beginning of a block, for blocks of any number of tiles.
+#: Of a loop without one inside of it.
+ONE_TILE = Tiles(1, 1, 1, lambda _tiles: [{}])
+
+
+def prove_order(program: Program, kinds: Sequence[Mapping[str, int]] = ({},), tiles: Tiles = ONE_TILE) -> Proof:
+    """Prove the order of a program in every state at the beginning of a turn of its loops, for any number of turns, and
+    of turns of a loop over tiles of k in it.
 
     kinds   sizes of a block (the values of OF_BLOCK) whose statements differ: with and without barriers
     """
+    findings, states, blocks, begins = list[Finding](), 0, 0, {_BEGIN}
     walk_ = _Walk(program, tiles)
-    findings, first = walk_.begin(kinds[0])
-    found, todo, blocks = {first}, [first], 0
-    while todo and not findings:
-        if len(found) > MOST_STATES:
-            raise RangeError(f"{len(found)} states of flags and stages", f"at most {MOST_STATES}", "take fewer stages")
-        state = todo.pop()
-        for sizes in kinds:
-            last = min(tiles.most, tiles.fewest + walk_.turns(state, sizes) * tiles.period)
-            for depth in (d for count in range(tiles.fewest, last + 1) for d in tiles.depths(count)):
-                wrong, end = walk_.block(state, {**sizes, **depth})
+    for at, s in enumerate(walk_.body):
+        if not isinstance(s, Loop):
+            done = [walk_.straight(state, s) for state in begins]
+            findings, begins = [*findings, *(f for wrong, _ in done for f in wrong)], {end for _, end in done}
+            continue
+        begins = {walk_.rings.turned(*state) for state in begins}
+        todo = [*begins]
+        while todo and not findings:
+            if len(begins) > MOST_STATES:
+                what = f"{len(begins)} states of flags and stages"
+                raise RangeError(what, f"at most {MOST_STATES}", "take fewer stages")
+            state = todo.pop()
+            for wrong, end in walk_.turns(state, at, kinds):
                 blocks, findings = blocks + 1, findings + wrong
-                todo += [end] if end not in found else []
-                found.add(end)
-    findings += [f for state in found for f in walk_.end(state)] if not findings else []
-    return Proof(tuple({f.what: f for f in findings}.values()), len(found), blocks)
+                todo += [end] if end not in begins else []
+                begins.add(end)
+        states += len(begins)
+    findings += [f for state in begins for f in walk_.order(state).unwaited] if not findings else []
+    return Proof(tuple({f.what: f for f in findings}.values()), states, blocks)
 
 
 #: The state of flags and buffers, and the stages that are in use.
 _At = tuple[State, tuple[tuple[str, int], ...]]
+_BEGIN: _At = (START, ())
 
 
 class Rings(NamedTuple):
@@ -274,12 +326,14 @@ class Rings(NamedTuple):
         """The rings of statements; none where one of them does not name a stage by its name alone."""
         statements, nothing = [*walk(body)], cls({}, {}, {})
         counts = {
-            str(s.variable): next(n for n in range(1, 9) if number(s.value, {str(s.variable): n - 1}) == 0)
+            str(s.variable): next((n for n in range(1, 9) if number(s.value, {str(s.variable): n - 1}) == 0), 0)
             for s in statements
             if isinstance(s, Assign) and str(s.variable) in _stages_in(s.value)
         }
+        if 0 in counts.values():  # one that never comes back to its first stage
+            return nothing
         ids = [(s.event, s.id) for s in statements if isinstance(s, (SetFlag, WaitFlag))]
-        places = [place for s in statements if isinstance(s, (Move, Multiply)) for place in _places(s)]
+        places = [place for s in statements if isinstance(s, (Move, Multiply, Compute)) for place in _places(s)]
         flags = {(event, number(n, {found: 0, "fillStage": 0})): found for event, n in ids for found in _stages_in(n)}
         buffers = {buffer: found for buffer, at in places for found in _stages_in(at)}
         found = cls(counts, buffers, flags)
@@ -310,14 +364,19 @@ class Rings(NamedTuple):
         """The first id of the ring that an id belongs to."""
         return next((i for (e, i), x in self.flags.items() if e == event and i <= n < i + self.counts.get(x, 0)), None)
 
-    def turned(self, state: State, at: Mapping[str, int]) -> _At:
+    def turned(self, state: State, stages: Iterable[tuple[str, int]]) -> _At:
         """The state in which the names are 0 that is turned into one in which they have these values."""
+        at = dict(stages)
 
         def stage(found: str | None, n: int) -> int:
             return n if found is None or found not in self.counts else (n - at[found]) % self.counts[found]
 
+        moved = {
+            a: a._replace(stage=stage(self.buffers.get(a.buffer), a.stage)) for a in {*state.made, *state.handed}
+        }  # of what was made alone something is known
+
         def accesses(xs: Known) -> Known:
-            return frozenset(a._replace(stage=stage(self.buffers.get(a.buffer), a.stage)) for a in xs)
+            return frozenset(moved[a] for a in xs)
 
         def flag(event: str, n: int) -> int:
             first = self.first(event, n)
@@ -328,8 +387,10 @@ class Rings(NamedTuple):
         return turned, tuple((n, 0 if n in self.counts else x) for n, x in at.items())
 
 
-def _places(s: Move | Multiply) -> list[tuple[str, Any]]:
+def _places(s: Move | Multiply | Compute) -> list[tuple[str, Any]]:
     """The buffers of an instruction, with the places where it begins in them."""
+    if isinstance(s, Compute):
+        return [*zip(s.operands, s.instruction.places)]
     if isinstance(s, Move):
         return [(s.dst, s.instruction.dst), (s.src, s.instruction.src)]
     return [(s.dst, s.instruction.dst), (s.a, s.instruction.a), (s.b, s.instruction.b)]
@@ -343,76 +404,92 @@ def _stages_in(n: Any) -> set[str]:
 
 
 class _Walk:
-    """The statements of a program in three parts: before the loop over blocks, a block, and behind the loop."""
+    """The statements of a program: its loops over blocks or tiles, and what stands between them."""
 
     def __init__(self, program: Program, tiles: Tiles) -> None:
-        self.program = replace(program, body=tuple(_sketch(program.body, program.buffers)))
-        body = self.program.body
-        self.loop = next(s for s in body if isinstance(s, Loop))
-        at = body.index(self.loop)
-        self.before, self.after, self.tiles = body[:at], body[at + 1 :], tiles
-        self.rings = Rings.of(self.loop.body, program.buffers)
+        body = _sketch(program.body, program.buffers)
+        self.body = used(
+            s._replace(turns=1) if isinstance(s, Loop) else s for s in body
+        )  # of these any number is taken
+        self.program, self.tiles = replace(program, body=self.body), tiles
+        loops = [s for s in self.body if isinstance(s, Loop)]
+        # behind a loop states that are turned into one another are no longer one: there stages begin at 0
+        self.rings = Rings.of(loops[0].body, program.buffers) if len(loops) == 1 else Rings({}, {}, {})
         self._last: dict[Doer, Event] = {}
-        (self.inner,) = (s for s in self.loop.body if isinstance(s, Loop))
+        self._same = _same_places(program.buffers)
 
-    def _values(self, sizes: Mapping[str, int], stages: Iterable[tuple[str, int]] = ()) -> dict[str, int]:
-        """The values of names at the beginning of the first block of one core."""
-        values = {"core": 0, "cores": 1, **sizes, str(self.loop.variable): 0}
-        for s in self.before:
+    def order(self, at: _At) -> Order:
+        """A state, to be changed."""
+        return Order(self.program, at[0], self._last, self._same)
+
+    def _values(self, at: int, sizes: Mapping[str, int], stages: Iterable[tuple[str, int]]) -> dict[str, int]:
+        """The values of names at the beginning of the first turn of the loop that is statement `at`, of one core."""
+        values = {"core": 0, "cores": 1, **sizes, str(self.body[at].variable): 0}
+        for s in self.body[:at]:
             if isinstance(s, Assign):
                 values[str(s.variable)] = number(s.value, values)
         return {**values, **dict(stages)}
 
     def _at(self, order: Order, values: Mapping[str, int]) -> _At:
-        stages = {n: x for n, x in values.items() if n.endswith("Stage") and n != "fillStage"}
+        stages = ((n, x) for n, x in values.items() if n.endswith("Stage") and n != "fillStage")
         return self.rings.turned(order.state, stages)
 
-    def begin(self, sizes: Mapping[str, int]) -> tuple[list[Finding], _At]:
-        """Take what stands before the first block: what is wrong there, and the state."""
-        order, values = Order(self.program), self._values({**sizes, **self.tiles.depths(self.tiles.fewest)[0]})
-        order.take(of_body(self.program, [s for s in self.before if not isinstance(s, Assign)], values))
-        return order.findings, self._at(order, values)
+    def straight(self, at: _At, s: Any) -> tuple[list[Finding], _At]:
+        """Take a statement outside of loops: what is wrong there, and the state behind it."""
+        if isinstance(s, Assign):
+            stage = str(s.variable), s.value
+            return [], (at[0], (*at[1], stage)) if stage[0].endswith("Stage") else at
+        order = self.order(at)
+        order.take(of_body(self.program, [s], {}))
+        return order.findings, (order.state, at[1])
 
-    def block(self, at: _At, sizes: Mapping[str, int]) -> tuple[list[Finding], _At]:
-        """Take a block of these sizes that begins in a state: what is wrong there, and the state behind it."""
-        order, values = Order(self.program, at[0], self._last), self._values(sizes, at[1])
-        order.take(of_body(self.program, self.loop.body, values))
-        return order.findings, self._at(order, values)
+    def turns(self, state: _At, at: int, kinds: Sequence[Mapping[str, int]]) -> Iterator[tuple[list[Finding], _At]]:
+        """Take every turn of the loop that is statement `at`, from a state on: what is wrong there, and the state behind
+        it."""
+        body, tiles = self.body[at].body, self.tiles
+        for sizes in kinds:
+            most = next(t for t in range(tiles.most, 0, -1) if tiles.depths(t))
+            values = self._values(at, {**sizes, **tiles.depths(most)[-1]}, state[1])
+            last = min(tiles.most, tiles.fewest + self._through(self.order(state), values, body) * tiles.period)
+            for depth in (d for count in range(tiles.fewest, last + 1) for d in tiles.depths(count)):
+                order, values = self.order(state), self._values(at, {**sizes, **depth}, state[1])
+                self._through(order, values, body)
+                yield order.findings, self._at(order, values)
 
-    def end(self, at: _At) -> list[Finding]:
-        """Take what stands behind the last block: what is wrong there."""
-        order = Order(self.program, at[0], self._last)
-        order.take(of_body(self.program, self.after, {}))
-        return [*order.findings, *order.unwaited]
-
-    def turns(self, at: _At, sizes: Mapping[str, int]) -> int:
-        """The number of turns of the loop over k after which states repeat.
+    def _through(self, order: Order, values: dict[str, int], body: Sequence[Any]) -> int:
+        """Take the statements of a block: the number of turns of its loop over k after which states repeat; 0 where there
+        is none.
 
         All turns but the first and the last are the same statements. So once one begins in the state in which an
-        earlier one did, what follows repeats, and the last turn of a block of more tiles begins where the last of one
-        of fewer does.
+        earlier one did, what follows repeats: whole rounds of it are left out, and the last turn of a block of more tiles
+        begins where the last of one of fewer does.
         """
-        most = next(t for t in range(self.tiles.most, 0, -1) if self.tiles.depths(t))
-        state, depth = at[0], self.tiles.depths(most)[-1]
-        order, values = Order(self.program, state, self._last), self._values({**sizes, **depth}, at[1])
-        body = self.loop.body
-        order.take(of_body(self.program, body[: body.index(self.inner)], values))
-        met: set[_At] = set()
-        for turn in range(most - 1):
-            values[str(self.inner.variable)] = turn
-            here = self._at(order, values)
-            if here in met:
-                return turn + 1
-            met |= {here} if turn else set()
-            order.take(of_body(self.program, self.inner.body, values))
-        return most
+        at = next((i for i, s in enumerate(body) if isinstance(s, Loop)), None)
+        order.take(of_body(self.program, body[:at], values))
+        if at is None:
+            return 0
+        inner, met, turn = body[at], dict[_At, int](), 0
+        repeats = count = number(inner.turns, values)
+        while turn < count:
+            if count > _FEW_TURNS and repeats == count and 0 < turn < count - 1:
+                here = self._at(order, values)
+                if here in met:
+                    repeats, round_ = turn + 1, turn - met[here]
+                    turn += (count - 2 - turn) // round_ * round_
+                met[here] = turn
+            values[str(inner.variable)] = turn
+            order.take(of_body(self.program, inner.body, values))
+            turn += 1
+        order.take(of_body(self.program, body[at + 1 :], values))
+        return repeats
 
 
 def _sketch(body: Iterable[Any], buffers: Mapping[str, Buffer]) -> Iterator[Any]:
     """Statements with one move for each transfer, by its stages: its other numbers do not matter here."""
     for s in body:
         if isinstance(s, Part):
-            yield s._replace(body=tuple(_sketch_of(x, s, buffers) for x in [*walk(s.body)] if isinstance(x, Move))[:1])
+            done = (_sketch_of(x, buffers) for x in [*walk(s.body)] if isinstance(x, (Move, Compute)))
+            yield s._replace(body=tuple(done)[:1])
         elif isinstance(s, Loop):
             yield s._replace(body=tuple(_sketch(s.body, buffers)))
         elif isinstance(s, When):
@@ -421,14 +498,21 @@ def _sketch(body: Iterable[Any], buffers: Mapping[str, Buffer]) -> Iterator[Any]
             yield s
 
 
-def _sketch_of(move: Move, part: Part, buffers: Mapping[str, Buffer]) -> Move:
-    """A move of a transfer without its fields, in the first turn of its loops."""
-    turns = {str(x.variable): 0 for x in walk(part.body) if isinstance(x, Loop)}
-    i = move.instruction
+def _sketch_of(s: Move | Compute, buffers: Mapping[str, Buffer]) -> Move | Compute:
+    """An instruction of a part without its fields, at the beginning of the stages that it names."""
+    if isinstance(s, Compute):
+        places = tuple(map(_begin_of_stage, s.instruction.places))
+        return s._replace(instructions=(replace(s.instruction, places=places, parameters={}),))
+    i = s.instruction
     dst, src = (
-        0 if buffers[name].position == "GM" else value_at(at, turns)
-        for name, at in ((move.dst, i.dst), (move.src, i.src))
+        0 if buffers[name].position == "GM" else _begin_of_stage(n) for name, n in ((s.dst, i.dst), (s.src, i.src))
     )
-    kept = ("unitFlag", "dualDstCtl", "index")
-    fields = {name: value_at(n, turns) for name, n in i.parameters.items() if name in kept}
-    return move._replace(instruction=replace(i, dst=dst, src=src, parameters=fields))
+    kept = {name: n for name, n in i.parameters.items() if name in ("unitFlag", "dualDstCtl")}
+    kept |= {"index": _begin_of_stage(i.parameters["index"])} if "index" in i.parameters else {}
+    return s._replace(instruction=replace(i, dst=dst, src=src, parameters=kept))
+
+
+def _begin_of_stage(n: Any) -> Any:
+    """The beginning of the stage that a place is in, which is named: a multiple of its number."""
+    stages = (s for s in (symbols_in(n.poly) if isinstance(n, SymInt) else ()) if s.name.endswith("Stage"))
+    return sum(wrap(split(n.poly, s)[0]) * of_symbol(s) for s in stages)

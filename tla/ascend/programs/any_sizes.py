@@ -11,10 +11,11 @@ Source: CATLASS `BlockMmadTla`, whose statements these are, one by one.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from ...algebra.codomain import cosize
 from ...core.errors import Unproven
@@ -29,7 +30,7 @@ from ...symbolic.proofs import greatest, least
 from ...tensors.views import GetTile
 from ..schedules import BlockSwizzle
 from ..schedules.any_sizes import FAR, coordinates
-from ..tags import L0C, RowMajor
+from ..tags import L0C, ColumnMajor, PaddingColumnMajor, PaddingRowMajor, RowMajor
 from ..transfers import Transfer
 from ..transfers.halves import SPLITS, half_of
 from ..transfers.instruction import TransferInstruction
@@ -49,12 +50,20 @@ _NAMES = """
 core cores shared turn task strip inside width blocksM blocksN blockM blockN tileM tileN rowsM
 tiles kTile tileK fillTile fillStage fillK parts kPart partK restM restN restK
 l1Stage l0AStage l0BStage l0CStage ubStage i slice number tilesK firstTile
-padFirstA padCountA padStepA padWideA padAcrossA padTurnA padRowA padRowsA padColumnA padColumnsA padBelowA padBehindA
-padFirstB padCountB padStepB padWideB padAcrossB padTurnB padRowB padRowsB padColumnB padColumnsB padBelowB padBehindB
 splitAt0 share0 ubRest0 splitAt1 share1 ubRest1 fillPairs restPairs partPairs
 """
+#: The names that a matrix has which vector cores lay out anew, without its own.
+_PADDING = """
+padFirst padCount padSpan padStep padUnits padAcross padTurn padTile padLine padPart padRows padColumns padBelow
+padBehind padCopy padBlocks padBlocksBehind padTurnDown padInsideDown padSizeDown padTurnOver
+padInsideOver padSizeOver
+"""
+_OF_MATRICES = (name for x in "AB" for name in (f"pad{x}Stage", *(f"{n}{x}" for n in _PADDING.split())))
 #: The names of a program besides those of its sizes.
-NAMES = (*_NAMES.split(),)
+NAMES = (*_NAMES.split(), *_OF_MATRICES)
+_Few = TypeVar("_Few", tuple[int, int], tuple[int, int, int])
+#: The most elements of a matrix that a check goes through.
+MOST_ELEMENTS = 2**24
 CORE, CORES = index("core", FAR), dim("cores", at_most=FAR)
 
 
@@ -139,6 +148,14 @@ def around(x: Any, sizes: Iterable[int]) -> list[int]:
     inside = (max(size, low) if high is None else min(max(size, low), high) for size in sizes)
     near = (n for size in inside for n in (-(-size // unit) * unit, size // unit * unit))
     return [*dict.fromkeys(n for n in near if low <= n <= (high or n))]
+
+
+def require_few(sizes: _Few) -> _Few:
+    """Sizes of matrices whose elements are soon gone through; Unproven for others."""
+    if any(a * b > MOST_ELEMENTS for a, b in itertools.combinations(sizes, 2)):
+        what = f"each element of matrices of ({', '.join(map(str, sizes))}), the least that facts of names allow"
+        raise Unproven(what, f"at most {MOST_ELEMENTS} of each", 'declare names with fewer facts: dim("M")')
+    return sizes
 
 
 def unit_of(x: Any) -> int:
@@ -466,8 +483,11 @@ class AnyCore(Core):
 
 
 def _laid(x: Operand, sizes: tuple[Any, ...], padded: bool = False) -> Operand:
-    """A matrix of other sizes; padded: whether in rows of whole 512 bytes."""
-    if padded:
+    """A matrix of other sizes; padded: whether vector cores lay it out anew, in rows of whole 512 bytes where not in blocks."""
+    if x.tag in (PaddingRowMajor, PaddingColumnMajor):
+        block = (int(mode[0]) for mode in x.layout.shape)
+        return Operand(x.element, x.tag, x.tag.MakeLayout(x.element, *sizes, *block))
+    if padded and x.tag in (RowMajor, ColumnMajor):
         return Operand(x.element, x.tag, in_whole_rows(x, sizes))
     return Operand(x.element, x.tag, x.tag.MakeLayout(x.element, *sizes))
 

@@ -17,7 +17,7 @@ from ..transfers.instruction import c_text
 from ..transfers.steps import Loop, When, text_of as step_lines
 from .block import Plan
 from .paddings import BESIDE
-from .statements import Assign, Buffer, Part, Program
+from .statements import Assign, Buffer, Part, Program, used, walk
 from .text import behind, global_tensor, memories, require_names, sides_of, statement_text
 from .trace import PIPES, pipe_of_statement
 
@@ -27,8 +27,6 @@ _FUNCTIONS = (
     "static __aicore__ inline int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }",
 )
 _CALLS = {"min": "smaller", "max": "larger"}
-#: A line that gives a value to a name; a name.
-_ASSIGNED, _WORD = re.compile(r"\s*(\w+) = "), re.compile(r"[A-Za-z_]\w*")
 
 
 def ascendc(
@@ -72,24 +70,12 @@ def _side(
     program: Program, local: Iterable[Buffer], pipes: Sequence[str], core: str, cores: str = "AscendC::GetBlockNum()"
 ) -> Iterator[str]:
     """The buffers and the statements of the pipes of one side of every core; core, cores: its number and theirs in C++."""
-    body = tuple(_of_pipes(program.body, pipes, program.buffers))
-    lines = _used([*_lines(body, program.buffers["C"].element if "C" in program.buffers else None)])
-    own = dict.fromkeys(found[1] for found in map(_ASSIGNED.match, lines) if found)
+    body = used(_of_pipes(program.body, pipes, program.buffers))
+    own = dict.fromkeys(str(s.variable) for s in walk(body) if isinstance(s, Assign))
     yield from memories(local, dict(program.arch.sizes))
     yield f"const int64_t core = {core}, cores = {cores};"
     yield f"int64_t {', '.join(own)};"
-    yield from lines
-
-
-def _used(lines: list[str]) -> list[str]:
-    """Lines without those that give a value to a name that no other line has."""
-    while True:
-        assigned = [_ASSIGNED.match(line) for line in lines]
-        names = {n for x, line in zip(assigned, lines) for n in {*_WORD.findall(line)} - {x[1] if x else ""}}
-        kept = [line for x, line in zip(assigned, lines) if x is None or x[1] in names]
-        if len(kept) == len(lines):
-            return lines
-        lines = kept
+    yield from _lines(body, program.buffers["C"].element if "C" in program.buffers else None)
 
 
 def _of_pipes(body: Iterable[Any], pipes: Sequence[str], buffers: Mapping[str, Buffer]) -> Iterator[Any]:

@@ -15,6 +15,7 @@ from ...core.errors import LeafTypeError, RangeError, require_type
 from ...core.int_tuple import modes_of, shown
 from ...core.ints import known, leaf
 from ...core.layout import Layout, require_origin
+from ...symbolic.proofs import least
 from ...symbolic.symint import SymInt
 from ..architecture import AtlasA2, as_architecture
 from ..element import as_element
@@ -86,7 +87,7 @@ def block(
     padding        {"A": "PADDING_NZ", "B": "PADDING_ND"}: what vector cores lay out anew before, in a workspace that the
                    kernel is given: PADDING_ND in rows of whole 512 bytes, PADDING_NZ in fractals (on AtlasA2 and AtlasA3),
                    PADDING_BLOCK_ND in blocks of rows, each a tile of L1
-    Returns        MatmulBlock; of sizes that are names AnyMatmulBlock, whose matrices have tags, with PADDING_ND alone
+    Returns        MatmulBlock; of sizes that are names AnyMatmulBlock, whose matrices have tags
     Raises         LeafTypeError for types and tags that no instruction has; RangeError for tiles that do not fit, or
                    lie at no whole unit; Unproven for a transfer that is not proved to be right
 
@@ -115,7 +116,7 @@ def block(
         for name, given, shape in (("a", a, (m, k)), ("b", b, (k // 2 if sparse else k, n)), ("c", c, (m, n)))
     )
     _require_tiles(tiles, inner, max(16, int(left.element.C0), int(right.element.C0)))
-    matrices, left, right = _padded(padding, left, right, tiles, options, open_)
+    matrices, left, right = _padded(padding, left, right, tiles, options)
     if sparse:
         require_sparse((left.element, right.element), arch, k, bias)
         require_sparse_tiles(right.tag, (tiles[2], inner[2]))
@@ -147,7 +148,12 @@ def block(
         again = functools.partial(block, l1=l1, l0=l0, arch=arch, **rest, **options)
         before = AnyPaddings(arch, tuple(matrices)) if matrices else None
         made = AnyMatmulBlock(sizes, plan, swizzle, positive("cores", cores), factor, again, before)
-        _ = made.program
+        if never := [c for c in made.conditions if c.holds is False]:
+            raise RangeError(
+                f"the problem {shown(sizes)}, for which it never holds that {never[0]}",
+                str(never[0]),
+                "take smaller ones",
+            )
         return made
     schedule = swizzle(sizes, tiles, cores=cores, splitkFactor=splitkFactor)
     adds = factor > 1 or any(b.extents[2] < k for blocks in schedule.table for b in blocks)
@@ -166,17 +172,13 @@ def block(
 
 
 def _padded(
-    given: Any, a: Operand, b: Operand, tiles: tuple[int, int, int], options: Mapping[str, Any], open_: bool
+    given: Any, a: Operand, b: Operand, tiles: tuple[int, int, int], options: Mapping[str, Any]
 ) -> tuple[list[Padded], Operand, Operand]:
     """The matrices that are laid out anew, and A and B as they are read then."""
     if given is None:
         return [], a, b
     if not isinstance(given, Mapping) or {*given} - {"A", "B"}:
         raise LeafTypeError(f"padding={given!r:.60}", "a way for A, for B, or for both", 'write {"A": "PADDING_NZ"}')
-    for way in given.values() if open_ else ():
-        if way in ("PADDING_NZ", "PADDING_BLOCK_ND"):
-            what, fix = f"{way} of sizes that are names", "write PADDING_ND, or block((1000, 700, 500), ...)"
-            raise LeafTypeError(what, "a problem of numbers: fractals and blocks have tails of their own", fix)
     for name in ("scales", "sparse", "split"):
         if given and options[name]:
             raise LeafTypeError(f"padding= of a block with {name}=", f"one without {name}=", "leave out padding=")
@@ -288,6 +290,8 @@ def _any_sizes(given: object) -> tuple[Any, Any, Any] | None:
         if not isinstance(x, SymInt) or str(x) not in {str(s) for s in x.symbols}:
             what = f"the problem of a block: the size {x}"
             raise LeafTypeError(what, "a number, or the name of a size", 'write dim("M")')
+        if (least(x.poly) or 0) < 1:
+            raise RangeError(f"the size {x}, which may be 0", "sizes of 1 or more", f'write dim("{x}")')
         if str(x) in NAMES:
             raise RangeError(f"a size named {x}", f"a name other than {', '.join(NAMES)}", 'write dim("M")')
     return (m, n, k) if names else None

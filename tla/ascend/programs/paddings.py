@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,7 +28,7 @@ from ..architecture import Architecture
 from ..tags import ColumnMajor, PaddingColumnMajor, PaddingRowMajor, RowMajor, nZ, zN
 from ..transfers import transfer
 from ..transfers.side import tensor_at
-from ..vectors.plan import vector
+from ..vectors.instruction import VectorInstruction
 from .block import Operand, once
 from .check import check_program
 from .results import Copied, Report
@@ -45,7 +45,10 @@ _WHOLE = 512
 #: The vector cores beside a core for matrices, and the tiles that are in UB at a time.
 BESIDE, STAGES = 2, 2
 #: The rows of a tile of PADDING_NZ, and of a repeat of its Copy.
-_ROWS, _OF_REPEAT = 16, 8
+ROWS, OF_REPEAT = 16, 8
+
+#: A way -> the pipes that a tile goes through.
+_PIPES = {way: ("MTE2", "V", "MTE3") if way == "PADDING_NZ" else ("MTE2", "MTE3") for way in WAYS}
 
 #: A part of a matrix: where it begins, and its sizes.
 Box = tuple[tuple[int, int], tuple[int, int]]
@@ -76,11 +79,19 @@ class Padded(NamedTuple):
         high, wide = self.open_sizes
         return int(high), int(wide)
 
+    @property
+    def block(self) -> tuple[int, int]:
+        """The rows and the columns of a block of PADDING_BLOCK_ND, as rows; those of a whole matrix in other ways."""
+        if self.way != "PADDING_BLOCK_ND":
+            return self.open_sizes
+        high, wide = (int(mode[0]) for mode in self.after.layout.shape)
+        return (wide, high) if self.turned else (high, wide)
+
     def of(self, shape: tuple[Any, Any]) -> Padded:
-        """The matrix of another shape, in rows of whole 512 bytes again."""
-        x = self.before
+        """The matrix of another shape, laid out anew in the same way."""
+        x, (high, wide) = self.before, self.block
         before = Operand(x.element, x.tag, x.tag.MakeLayout(x.element, *shape))
-        return self._replace(before=before, after=Operand(x.element, x.tag, in_whole_rows(x, shape)))
+        return padded(self.name, before, self.way, (wide, high) if self.turned else (high, wide))
 
     def rows(self, x: Operand) -> Tensor:
         """The matrix in global memory as rows, before or after; of blocks the last ones whole."""
@@ -88,8 +99,7 @@ class Padded(NamedTuple):
         if x.tag in (zN, nZ):
             return tensor_at("GM", zN.MakeLayout(x.element, high, round_up(wide, int(x.element.C0))))
         if x.tag in (PaddingRowMajor, PaddingColumnMajor):
-            block = [int(mode[0]) for mode in x.layout.shape][:: -1 if self.turned else 1]
-            return tensor_at("GM", PaddingRowMajor.MakeLayout(x.element, high, wide, *block))
+            return tensor_at("GM", PaddingRowMajor.MakeLayout(x.element, high, wide, *self.block))
         step = int(x.layout.stride[1 if self.turned else 0])
         return tensor_at("GM", RowMajor.MakeLayout(x.element, high, wide, ld=step))
 
@@ -101,7 +111,7 @@ class Padded(NamedTuple):
         """
         (high, wide), c0, most = self.sizes, int(self.before.element.C0), room * 8 // self.before.element.bits
         if self.way == "PADDING_NZ":
-            step, columns = _ROWS, round_up(wide // -(-wide // (most // _ROWS)), c0)
+            step, columns = ROWS, round_up(wide // -(-wide // (most // ROWS)), c0)
             starts = [*itertools.product(range(0, high, step), range(0, wide, columns))][core::count]
             end = high
         else:
@@ -133,6 +143,34 @@ def padded(name: str, x: Operand, way: str, block: tuple[int, int]) -> Padded:
         tag = PaddingRowMajor if x.tag is RowMajor else PaddingColumnMajor
         return Padded(name, way, x, Operand(x.element, tag, tag.MakeLayout(x.element, *sizes, *block)))
     return Padded(name, way, x, Operand(x.element, x.tag, in_whole_rows(x, sizes)))
+
+
+def free_of(way: str) -> list[tuple[str, int]]:
+    """The flags by which each pipe says, before the first tile too, that its buffers may be filled."""
+    return [(f"{after}_{pipe}", i) for pipe, after in itertools.pairwise(_PIPES[way]) for i in range(STAGES)]
+
+
+def piped(way: str, of_pipes: Iterable[Iterable[Any]], stage: Any) -> Iterator[Any]:
+    """The statements of a tile, those of each pipe apart, which goes from pipe to pipe: each says when its buffer may be
+    filled again."""
+    pipes = _PIPES[way]
+    for pipe, before, after, statements in zip(pipes, ("", *pipes), (*pipes[1:], ""), of_pipes):
+        yield from [WaitFlag(f"{before}_{pipe}", stage)] if before else []
+        yield from [WaitFlag(f"{after}_{pipe}", stage)] if after else []
+        yield from statements
+        yield from [SetFlag(f"{pipe}_{before}", stage)] if before else []
+        yield from [SetFlag(f"{pipe}_{after}", stage)] if after else []
+
+
+def into_blocks(element: Element, number: Any, units: Any) -> VectorInstruction:
+    """The Copy of 8 rows of so many blocks of 32 bytes, which become columns of blocks: those of a number, from 0 on.
+
+    Source: CATLASS `PaddingMatrixNZ::CopyUb2Ub`.
+    """
+    first = number * OF_REPEAT * int(element.C0)
+    fields = {"mask": OF_REPEAT * int(element.C0), "repeatTimes": units, "dstBlkStride": 1, "srcBlkStride": units}
+    fields |= {"dstRepStride": ROWS, "srcRepStride": 1}
+    return VectorInstruction("Copy", (first, first * units), fields, (element, element))
 
 
 def whole_row(element: Element) -> int:
@@ -187,19 +225,12 @@ class Paddings:
         return tuple(Program(self.arch, every, body) for body in bodies)
 
     def _statements(self, x: Padded, core: int, moves: Any) -> Iterator[Any]:
-        """The statements of a vector core for one matrix: each tile goes from pipe to pipe, and each pipe says when its
-        buffer may be filled again."""
-        pipes = ("MTE2", "V", "MTE3") if x.way == "PADDING_NZ" else ("MTE2", "MTE3")
-        free = [(f"{after}_{pipe}", i) for pipe, after in itertools.pairwise(pipes) for i in range(STAGES)]
+        """The statements of a vector core for one matrix."""
+        free = free_of(x.way)
         yield from (SetFlag(*flag) for flag in free)
         for number, box in enumerate(x.tiles(self.room[x.way], core, self.count)):
             stage = number % STAGES
-            for pipe, before, after, part in zip(pipes, ("", *pipes), (*pipes[1:], ""), moves(x, *box, stage)):
-                yield from [WaitFlag(f"{before}_{pipe}", stage)] if before else []
-                yield from [WaitFlag(f"{after}_{pipe}", stage)] if after else []
-                yield part
-                yield from [SetFlag(f"{pipe}_{before}", stage)] if before else []
-                yield from [SetFlag(f"{pipe}_{after}", stage)] if after else []
+            yield from piped(x.way, ([part] for part in moves(x, *box, stage)), stage)
         yield from (WaitFlag(*flag) for flag in free)
 
     def _moves(self, x: Padded, start: tuple[int, int], sizes: tuple[int, int], stage: int) -> tuple[Part, ...]:
@@ -211,9 +242,7 @@ class Paddings:
         parts = [self._part(f"{x.name} to UB", into, x.name, GetTile(x.rows(x.before), start, sizes), tile, e)]
         made = columns
         if x.way == "PADDING_NZ":  # whole repeats and blocks: what is behind the tile is in its buffer
-            whole = round_up(rows, _OF_REPEAT), wide
-            blocks, of = (tensor_at("UB", tag.MakeLayout(e, *whole)) for tag in (zN, RowMajor))
-            copies = vector("Copy", blocks, of, element=e, arch=self.arch)
+            copies = (into_blocks(e, i, wide // int(e.C0)) for i in range(ceil_div(rows, OF_REPEAT)))
             parts += [Part(f"{x.name} into blocks", out, into, tuple(Compute((out, into), (i,)) for i in copies))]
             into, made, tile = out, wide, tensor_at("UB", zN.MakeLayout(e, rows, wide))
         dst = GetTile(x.rows(x.after), start, (rows, made))

@@ -16,7 +16,9 @@ from typing import Any, NamedTuple
 from ...algebra.codomain import cosize
 from ...core.element import Element
 from ...core.layout import Layout
-from ...symbolic.conditions import Condition
+from ...symbolic.conditions import QUESTIONS, Condition
+from ...symbolic.evaluate import value
+from ...symbolic.symint import SymInt, wrap
 from ..architecture import Architecture
 from ..transfers.instruction import TransferInstruction
 from ..transfers.steps import Loop, When
@@ -265,6 +267,54 @@ def walk(body: Iterable[Any]) -> Iterator[Any]:
         yield from walk(children(statement))
 
 
+def names_in(statement: Any) -> set[str]:
+    """The names that a statement itself has, without those inside of it, and without the one that it gives a value to."""
+    own = ""
+    match statement:
+        case Assign():
+            own, numbers = str(statement.variable), [statement.value]
+        case Loop():
+            numbers = [statement.turns]
+        case When():
+            numbers = [wrap(side) for side in (statement.condition.a, statement.condition.b)]
+        case SetFlag() | WaitFlag():
+            numbers = [statement.id]
+        case Fill():
+            numbers = [statement.at, *statement.parameters.values()]
+        case Move(instruction=i):
+            numbers = [statement.first, i.dst, i.src, *i.parameters.values()]
+        case Multiply(instruction=i):
+            numbers = [i.dst, i.a, i.b, i.bias, *i.parameters.values()]
+        case Compute():
+            numbers = [n for i in statement.instructions for n in (*i.places, *i.parameters.values())]
+        case _:
+            numbers = []
+    return {str(s) for n in numbers if isinstance(n, SymInt) for s in n.symbols} - {own}
+
+
+def used(body: Iterable[Any]) -> tuple[Any, ...]:
+    """Statements without those that give a value to a name that no other has."""
+    found = tuple(body)
+    while True:
+        names = set[str]().union(*map(names_in, walk(found)))
+        kept = tuple(_with_names(found, names))
+        if kept == found:
+            return found
+        found = kept
+
+
+def _with_names(body: Iterable[Any], names: set[str]) -> Iterator[Any]:
+    """Statements without those that give a value to another name than these."""
+    for s in body:
+        if isinstance(s, When):
+            sides = (tuple(_with_names(x, names)) for x in (s.body, s.otherwise))
+            yield When(s.condition, *sides)
+        elif isinstance(s, (Loop, Part)):
+            yield s._replace(body=tuple(_with_names(s.body, names)))
+        elif not isinstance(s, Assign) or str(s.variable) in names:
+            yield s
+
+
 def condition_holds(condition: Condition, values: Mapping[str, int]) -> bool:
     """Whether a condition holds where all sizes have values."""
-    return bool(condition.at({**values}))
+    return QUESTIONS[condition.question][1](value(condition.a, values), value(condition.b, values))

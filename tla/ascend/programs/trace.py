@@ -15,6 +15,7 @@ from ...symbolic.evaluate import value
 from ...symbolic.symint import SymInt
 from ..transfers.instruction import TransferInstruction
 from ..transfers.steps import Loop, When
+from ..vectors.instruction import VectorInstruction
 from .statements import (
     Assign,
     Buffer,
@@ -154,6 +155,8 @@ def _known(statement: Any, values: Mapping[str, int]) -> Any:
     if isinstance(statement, Fill):
         fields = {name: number(n, values) for name, n in statement.parameters.items()}
         return statement._replace(at=number(statement.at, values), parameters=fields)
+    if isinstance(statement, Compute):
+        return statement._replace(instructions=tuple(_known_vector(i, values) for i in statement.instructions))
     if isinstance(statement, (SetFlag, WaitFlag)):
         return statement._replace(id=number(statement.id, values))
     return statement
@@ -162,6 +165,13 @@ def _known(statement: Any, values: Mapping[str, int]) -> Any:
 def _known_transfer(i: TransferInstruction, values: Mapping[str, int]) -> TransferInstruction:
     fields = {name: number(n, values) for name, n in i.parameters.items()}
     return replace(i, dst=number(i.dst, values), src=number(i.src, values), parameters=fields)
+
+
+def _known_vector(i: VectorInstruction, values: Mapping[str, int]) -> VectorInstruction:
+    if not values:  # of a program of numbers there is nothing to find out
+        return i
+    fields = {name: number(n, values) for name, n in i.parameters.items()}
+    return replace(i, places=tuple(number(n, values) for n in i.places), parameters=fields)
 
 
 def pipe_of_statement(statement: Any, buffers: Mapping[str, Buffer]) -> str:

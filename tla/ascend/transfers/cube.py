@@ -105,7 +105,8 @@ def nz_to_nz(rows: int) -> Plan:
             fields = {"blockCount": 1, "blockLen": length, "srcStride": 0, "dstStride": 0}
             return TransferInstruction("DataCopy", dst.at + i * b, src.at + i * a, fields, src.element)
 
-        yield from choose(a // c0 <= STRIDE_LIMIT, [whole], repeat(count, burst, src, dst))
+        far = b if at_most(a // c0, STRIDE_LIMIT) else a  # one side is a core's buffer
+        yield from choose(far // c0 <= STRIDE_LIMIT, [whole], repeat(count, burst, src, dst))
 
     return plan
 

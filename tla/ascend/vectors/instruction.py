@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError, Reason
-from ...core.ints import leaf
+from ...core.ints import known, leaf
 from ...core.layout import Layout
 from ...core.values import rounded
 from ..architecture import AtlasA2, as_architecture
 from ..element import CPP_NAMES
+from ..transfers.instruction import c_text
 from ..transfers.side import offsets_in
 from .banks import Banks, counted
 from .forms import SPECIAL, arguments_of, blocks_of_repeat, operand_of, repeat_of, result_of, unit_of
@@ -146,6 +147,18 @@ class VectorInstruction:
         most = REPEAT // max(e.bits for e in self.elements)
         return tuple(blocks_of_repeat(side, p, e, most) for side, e in sides)
 
+    @property
+    def _limits(self) -> dict[str, tuple[int, int]]:
+        """The least and the largest value of each field."""
+        p, special = self.parameters, SPECIAL.get(self.name)
+        most = repeat_of(self.elements) if special else REPEAT // max(e.bits for e in self.elements)
+        wide = 2**8 - 1 if special or len(self.elements) == 3 else 2**16 - 1
+        limits = {"mask": (1, most), "repeatTimes": (0, MOST_REPEATS)}
+        limits |= {"count": (1, 2**32 - 1), "srcBaseAddr": (0, 2**32 - 1)}
+        limits |= {n: (0, 2**16 - 1) for n in p if self.name in ("Copy", "Brcb") and n.endswith("Stride")}
+        limits |= {n: (0, wide if n.endswith("BlkStride") else 255) for n in p if n not in limits}
+        return limits
+
     def require_fields(self) -> None:
         """RangeError for what the hardware does not take: places off 32 bytes; masks, repeats, strides too large."""
         if reason := self.over_fields():
@@ -154,17 +167,12 @@ class VectorInstruction:
     def over_fields(self) -> Reason | None:
         """The first thing that the hardware does not take; None if there is none."""
         p, special = self.parameters, SPECIAL.get(self.name)
-        most = repeat_of(self.elements) if special else REPEAT // max(e.bits for e in self.elements)
         for side, e, at in zip(self._sides, self.elements, self.places):
             unit = unit_of(special, side, e) if special else int(e.C0)
             if at % unit:
                 what = f"{self.name}: {side} at element {at}, byte {at * e.bits // 8}"
                 return Reason(what, f"a multiple of {unit * e.bits // 8} bytes", f"begin it at {at // unit * unit}")
-        wide = 2**8 - 1 if special or len(self.elements) == 3 else 2**16 - 1
-        limits = {"mask": (1, most), "repeatTimes": (0, MOST_REPEATS)}
-        limits |= {"count": (1, 2**32 - 1), "srcBaseAddr": (0, 2**32 - 1)}
-        limits |= {n: (0, 2**16 - 1) for n in p if self.name in ("Copy", "Brcb") and n.endswith("Stride")}
-        limits |= {n: (0, wide if n.endswith("BlkStride") else 255) for n in p if n not in limits}
+        limits = self._limits
         for field, value in p.items():
             low, high = limits[field]
             if not low <= value <= high:
@@ -264,12 +272,11 @@ class VectorInstruction:
 
     def call(self, *names: str) -> str:
         """The call in AscendC, on tensors of these names."""
-        p = self.parameters
         sides = [*dict.fromkeys(self._sides)]
-        operands = [f"{name}[{at}]" for name, at, _side in zip(names, self.places, sides)]
+        operands = [f"{name}[{c_text(at)}]" for name, at, _side in zip(names, self.places, sides)]
         if self.name in SPECIAL:
             number = [self._number] if SPECIAL[self.name].scalar else []
-            arguments = arguments_of(self.name, SPECIAL[self.name], p, self.mode)
+            arguments = arguments_of(self.name, SPECIAL[self.name], self.parameters, self.mode)
             return f"AscendC::{self.name}({', '.join([*operands, *number])}, {arguments});"
         operation = OPERATIONS[self.name]
         if operation.scalar:
@@ -277,9 +284,16 @@ class VectorInstruction:
         if self.name == "Cast":
             source, to = self.elements[1].name, self.elements[0].name
             operands.append(f"AscendC::RoundMode::{CASTS[source, to]}")
-        strides = ", ".join(str(p[f"{side}{kind}Stride"]) for kind in ("Blk", "Rep") for side in sides)
+        strides = ", ".join(self._stride_text(f"{side}{kind}Stride") for kind in ("Blk", "Rep") for side in sides)
         last = strides if self.name == "Duplicate" else f"{{{strides}}}"
-        return f"AscendC::{self.name}({', '.join(operands)}, {p['mask']}, {p['repeatTimes']}, {last});"
+        mask, repeats = (c_text(self.parameters[field]) for field in ("mask", "repeatTimes"))
+        return f"AscendC::{self.name}({', '.join(operands)}, {mask}, {repeats}, {last});"
+
+    def _stride_text(self, field: str) -> str:
+        """A stride in C++, of the type of its field where it is no number."""
+        value = self.parameters[field]
+        bits = 16 if self._limits[field][1] >= 2**8 else 8
+        return str(value) if known(value) is not None else f"static_cast<uint{bits}_t>({c_text(value)})"
 
     @property
     def _number(self) -> str:
