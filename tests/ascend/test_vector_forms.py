@@ -61,7 +61,7 @@ def by_the_manual(i, buffers):
                     (dst + repeat * most // 8 + j // 8, j % 8),
                     COMPARE[i.mode](read("src0", 0, repeat, j), read("src1", 1, repeat, j)),
                 )
-        elif i.name == "CompareScalar":
+        elif i.name in ("Compares", "CompareScalar"):
             for j in range(p["mask"]):
                 write((dst + repeat * most // 8 + j // 8, j % 8), COMPARE[i.mode](read("src", 0, repeat, j), i.scalar))
         elif i.name == "Select":
@@ -142,7 +142,7 @@ def test_random_computations_are_those_of_the_manual(name, seed):
     ]
     tensors = [MakeTensor(b, x, position="UB") for b, x in zip(buffers, layouts)]
     mode = rng.choice([*MODES]) if name.startswith("Compare") else ""
-    scalar = rng.randint(1, 5) if name == "CompareScalar" else None
+    scalar = rng.randint(1, 5) if name in ("Compares", "CompareScalar") else None
     made = vector(name, *tensors, mode=mode, scalar=scalar)
     before, found = [b.copy() for b in buffers], {}
     for i in made:
@@ -367,6 +367,7 @@ template <class T> void Brcb(const LocalTensor<T>&, const LocalTensor<T>&, uint8
 template <class T, class U> void Compare(const LocalTensor<U>&, const LocalTensor<T>&, const LocalTensor<T>&, CMPMODE, uint64_t, uint8_t,
                                          const BinaryRepeatParams&);
 struct UnaryRepeatParams { UnaryRepeatParams(uint16_t, uint16_t, uint8_t, uint8_t); };
+template <class T, class U> void Compares(const LocalTensor<U>&, const LocalTensor<T>&, const T, CMPMODE, uint64_t, uint8_t, const UnaryRepeatParams&);
 template <class T, class U> void CompareScalar(const LocalTensor<U>&, const LocalTensor<T>&, const T, CMPMODE, uint64_t, uint8_t,
                                                const UnaryRepeatParams&);
 template <class T, class U> void Select(const LocalTensor<T>&, const LocalTensor<U>&, const LocalTensor<T>&, const LocalTensor<T>&, SELMODE,
@@ -381,7 +382,7 @@ def test_the_texts_compile_as_the_manual_declares_them(tmp_path):
     lines = []
     for name in SPECIAL:
         elements, layouts, _ = case(name, random.Random(name))
-        mode, scalar = "GE" if name.startswith("Compare") else "", 2 if name == "CompareScalar" else None
+        mode, scalar = "GE" if name.startswith("Compare") else "", 2 if name in ("Compares", "CompareScalar") else None
         made = vector(name, *(ub(x) for x in layouts), mode=mode, scalar=scalar, element=elements[-1])
         cpp = {"half": "half", "float": "float", "int16": "int16_t", "int32": "int32_t", "uint8": "uint8_t"}
         sides = zip(SPECIAL[name].operands, elements)
@@ -395,13 +396,13 @@ def test_the_texts_compile_as_the_manual_declares_them(tmp_path):
 def test_a_comparison_with_a_scalar():
     x = np.arange(64, dtype=np.float32)
     bits, t = ub(MakeLayout[uint8, RowMajor](1, 8), np.zeros(8, np.uint8)), ub(MakeLayout[float32, RowMajor](1, 64), x)
-    (i,) = vector("CompareScalar", bits, t, scalar=5, mode="LT")
+    (i,) = vector("Compares", bits, t, scalar=5, mode="LT")
     i.execute(bits.data, x)
     assert np.unpackbits(bits.data, bitorder="little").tolist() == [1] * 5 + [0] * 59
     assert i.text == (
-        "AscendC::CompareScalar(dst[0], src[0], static_cast<float>(5), AscendC::CMPMODE::LT, 64, 1, {1, 1, 8, 8});"
+        "AscendC::Compares(dst[0], src[0], static_cast<float>(5), AscendC::CMPMODE::LT, 64, 1, {1, 1, 8, 8});"
     )
     with pytest.raises(LeafTypeError, match="without a scalar"):
-        vector("CompareScalar", bits, t, mode="LT")
+        vector("Compares", bits, t, mode="LT")
     with pytest.raises(LeafTypeError, match='write mode="LT"'):
-        vector("CompareScalar", bits, t, scalar=5)
+        vector("Compares", bits, t, scalar=5)

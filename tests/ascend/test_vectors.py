@@ -60,7 +60,6 @@ MATH = {
     "Subs": lambda a, s: a - s,
     "Divs": lambda a, s: a / s,
     "LeakyRelu": lambda a, s: a if a >= 0 else a * s,
-    "Prelu": lambda a, b: a if a >= 0 else a * b,
     "AddRelu": lambda a, b: max(a + b, 0),
     "SubRelu": lambda a, b: max(a - b, 0),
     "Axpy": lambda a, old, s: a * s + old,
@@ -68,7 +67,7 @@ MATH = {
     "FusedMulAdd": lambda a, b, old: a * old + b,
 }
 #: What adds to dst, and what Ascend950 alone has.
-ADDS, WIDE_ONLY = ("Axpy", "MulAddDst", "FusedMulAdd"), ("Subs", "Divs", "Prelu")
+ADDS, WIDE_ONLY = ("Axpy", "MulAddDst", "FusedMulAdd"), ("Subs", "Divs")
 
 
 def slots(i):
@@ -427,7 +426,7 @@ struct UnaryRepeatParams { UnaryRepeatParams(uint16_t, uint16_t, uint8_t, uint8_
 enum class RoundMode { CAST_NONE, CAST_RINT };
 BINARY(Add) BINARY(Sub) BINARY(Mul) BINARY(Div) BINARY(Max) BINARY(Min)
 UNARY(Exp) UNARY(Ln) UNARY(Abs) UNARY(Sqrt) UNARY(Reciprocal) UNARY(Relu) UNARY(Rsqrt)
-BINARY(Prelu) BINARY(AddRelu) BINARY(SubRelu) BINARY(MulAddDst) BINARY(FusedMulAdd)
+BINARY(AddRelu) BINARY(SubRelu) BINARY(MulAddDst) BINARY(FusedMulAdd)
 SCALAR(Adds) SCALAR(Muls) SCALAR(Maxs) SCALAR(Mins) SCALAR(LeakyRelu) SCALAR(Subs) SCALAR(Divs) SCALAR(Axpy)
 template <class T> void Duplicate(const LocalTensor<T>&, const T&, uint64_t, uint8_t, uint16_t, uint8_t);
 template <class T> void Duplicate(const LocalTensor<T>&, const T&, const int32_t&);
@@ -477,9 +476,15 @@ def test_a_scalar_before_its_source():
 @pytest.mark.parametrize("name", WIDE_ONLY)
 def test_what_ascend950_alone_has_is_refused_elsewhere(name):
     x = MakeTensor(None, MakeLayout(64), position="UB")
-    srcs, more = ((x, x), {}) if name == "Prelu" else ((x,), {"scalar": 2})
     with pytest.raises(LeafTypeError, match=f"{name} on AtlasA2"):
-        vector(name, x, *srcs, element=float32, **more)
+        vector(name, x, x, element=float32, scalar=2)
+
+
+def test_what_takes_a_count_alone_is_refused():
+    """CANN's page of Prelu has one form: dst, src0, src1 and a count."""
+    x = MakeTensor(None, MakeLayout(64), position="UB")
+    with pytest.raises(LeafTypeError, match="Prelu, which has no mask and no strides"):
+        vector("Prelu", x, x, x, element=float32, arch="Ascend950")
 
 
 def test_a_root_below_one_is_rounded_twice():

@@ -26,7 +26,7 @@ from ..schedules.schedule import positive
 from ..tags import RowMajor
 from ..transfers import transfer
 from ..transfers.side import tensor_at
-from ..vectors.instruction import ASCEND950_ONLY, SCALAR_FIRST, VectorInstruction
+from ..vectors.instruction import EITHER, SCALAR_FIRST, VectorInstruction
 from ..vectors.plan import vector
 from .check import SAME, check_numbers
 from .results import Report
@@ -271,7 +271,7 @@ def epilogue(
     if not isinstance(activation, str) or activation not in ACTIVATIONS:
         expected = f"one of {', '.join(ACTIVATIONS)}"
         raise LeafTypeError(f"the activation {activation!r:.40}", expected, "compute it by vector(), step by step")
-    if any(x.name in ASCEND950_ONLY for x in ACTIVATIONS[activation]) and "AtlasA" in arch.name:
+    if any(x.name in EITHER for x in ACTIVATIONS[activation]) and "AtlasA" in arch.name:
         raise LeafTypeError(f"{activation} on {arch}", "Ascend950, which has Divs", "write arch=Ascend950")
     for what, sizes in (("shape", shape), ("tile", tile)):
         if not isinstance(sizes, tuple) or len(sizes) != 2:

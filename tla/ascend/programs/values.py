@@ -18,6 +18,7 @@ from ...core.layout import require_origin
 from ...core.values import format_of, held, require_numbers, rounded, rounded_bfloat16
 from ..element import DTYPES, dtype_of
 from ..transfers.side import offsets_in
+from ..vectors.forms import SPECIAL
 from ..vectors.gathered import LoggedGather
 from ..vectors.instruction import VectorInstruction
 from .machine import Machine
@@ -113,7 +114,7 @@ class Values(Machine):
 
         read = [self.read(x) for x in sources]
         made = i.computed(read, i.scalar or 0.0)
-        if i.name in ("Compare", "CompareScalar"):  # a byte with a bit of what nothing was written to
+        if i.name in SPECIAL and SPECIAL[i.name].form == "bits":  # a byte with a bit of what nothing was written to
             unknown = np.isnan(read).any(0).reshape(*made.shape, 8)
             made = np.where(unknown.any(2), np.nan, made)
         return made if self.exact else _as_held(_ended(made, i.elements[0]), i.elements[0])

@@ -46,7 +46,7 @@ SPECIAL: Mapping[str, Special] = {
     "PairReduceSum": Special("pair", _TO_ONE, _REAL, "add"),
     "Brcb": Special("spread", _TO_ONE, _ALL),
     "Compare": Special("bits", _OF_TWO, _REAL),
-    "CompareScalar": Special("bits", _TO_ONE, _REAL, scalar=True),
+    **dict.fromkeys(("Compares", "CompareScalar"), Special("bits", _TO_ONE, _REAL, scalar=True)),
     "Select": Special("select", ("dst", "sel", "src0", "src1"), _REAL),
     "Gather": Special("gather", _TO_ONE, _ALL),
 }

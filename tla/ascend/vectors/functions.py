@@ -1,7 +1,8 @@
 """Functions of vector instructions that numpy has not, each of arrays in the instruction's own type: every step is rounded
 to it, in the order that AscendC's page writes it in.
 
-Source: AscendC `LeakyRelu`, `AddRelu`, `SubRelu`, `Axpy`, `MulAddDst`, `FusedMulAdd`, `Rsqrt`, `Prelu`.
+Source: CANN asc-devkit, docs/zh/api/SIMD-API, the pages `LeakyRelu`, `AddRelu`, `SubRelu`, `Axpy`, `MulAddDst`,
+`FusedMulAdd`, `Rsqrt`, `Prelu`.
 """
 
 from __future__ import annotations

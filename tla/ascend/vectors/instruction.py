@@ -71,16 +71,16 @@ OPERATIONS: Mapping[str, Operation] = {
     "Subs": Operation(1, True, _REAL, "subtract"),
     "Divs": Operation(1, True, _REAL, "divide"),
     "Axpy": Operation(1, True, _REAL, "axpy", True),
-    "MulAddDst": Operation(2, False, _ALL, "multiply_add", True),
+    "MulAddDst": Operation(2, False, _REAL, "multiply_add", True),
     "FusedMulAdd": Operation(2, False, _REAL, "fused_multiply_add", True),
     "Duplicate": Operation(0, True, _ALL, "positive"),
     "Cast": Operation(1, False, (), "positive"),
     "Copy": Operation(1, False, (*_ALL, "bf16"), "positive"),
 }
-#: The operations whose scalar may stand before the source, and the mode that says so; Ascend950 has them.
+#: The operations whose scalar may stand before the source, and the mode that says so; Ascend950 alone has them.
 SCALAR_FIRST, EITHER = "SCALAR_FIRST", ("Subs", "Divs")
-#: The operations that Ascend950 alone has.
-ASCEND950_ONLY = (*EITHER, "Prelu")
+#: Operations that take elements in a row and their count, and no mask or strides.
+COUNT_ONLY = ("Prelu",)
 #: (source, destination) of Cast -> how it rounds.
 CASTS: Mapping[tuple[str, str], str] = {
     **dict.fromkeys((("half", "float"), ("int8", "half"), ("uint8", "half"), ("int16", "float")), "CAST_NONE"),

@@ -24,8 +24,8 @@ from ..architecture import AtlasA2, as_architecture
 from ..element import as_element, dtype_of, element_of
 from .forms import SPECIAL
 from .instruction import (
-    ASCEND950_ONLY,
     CASTS,
+    COUNT_ONLY,
     EITHER,
     MOST_REPEATS,
     OPERATIONS,
@@ -50,17 +50,18 @@ def vector(
     """The vector instructions that compute the valid elements of `dst` from those of the sources, each from
     the same coordinates.
 
-    name        of the operation: Add, Sub, Mul, Div, Max, Min, AddRelu, SubRelu and Prelu of two sources; Exp, Ln, Abs,
+    name        of the operation: Add, Sub, Mul, Div, Max, Min, AddRelu and SubRelu of two sources; Exp, Ln, Abs,
                 Sqrt, Rsqrt, Reciprocal, Relu, Cast and Copy of one; Adds, Subs, Muls, Divs, Maxs, Mins and LeakyRelu of
                 one and a scalar; Duplicate of a scalar. Axpy adds a source times a scalar to dst, MulAddDst the product of
                 two sources, FusedMulAdd multiplies dst and adds. Of a matrix of
                 m rows WholeReduceSum, ...Max and ...Min give a vector of m; BlockReduceSum, ...Max and ...Min one for
                 each 32 bytes, PairReduceSum one for each two elements of a row; Brcb gives a row of 32 bytes for each
-                element of a vector. Compare and CompareScalar give bytes, a bit for each element, and Select takes such as
+                element of a vector. Compare and Compares give bytes, a bit for each element, and Select takes such as
                 its first source. Gather moves elements of any layout into one row
     dst, srcs   tensors at UB of one shape, vectors or matrices: columns lie side by side, or in blocks of 32 bytes. A
                 source may have strides 0. Those without buffers are taken to lie apart
-    mode        of Compare and CompareScalar: LT, GT, EQ, LE, GE or NE; of Subs and Divs SCALAR_FIRST: scalar - src, scalar / src
+    mode        of Compare and Compares (CompareScalar before): LT, GT, EQ, LE, GE or NE; of Subs and Divs SCALAR_FIRST:
+                scalar - src, scalar / src
     element     their type where no buffer tells it; of Cast (dst, src)
     arch        AtlasA2, AtlasA3, Ascend950, or a name. Ascend950 takes the same calls, and 8 KiB of UB to compute them by
                 its vector registers
@@ -96,7 +97,12 @@ def vector(
         expected = f"mode= of Compare, or {SCALAR_FIRST!r} of {', '.join(EITHER)}"
         raise LeafTypeError(f"{name} with mode={mode!r:.40}", expected, "leave out mode=")
     _require_operation(name, len(srcs), scalar)
-    if name in ASCEND950_ONLY and "AtlasA" in arch.name:
+    if name in COUNT_ONLY:
+        what = f"{name}, which has no mask and no strides"
+        raise LeafTypeError(
+            what, "an operation that is planned in repeats", f"call {name} with a count, or write Select"
+        )
+    if name in EITHER and "AtlasA" in arch.name:
         raise LeafTypeError(f"{name} on {arch}", "Ascend950, which has it", _INSTEAD[name])
     tensors = (dst, *srcs, *((dst,) if OPERATIONS[name].reads_dst else ()))
     elements = _elements(name, tensors, element)
@@ -117,7 +123,6 @@ def vector(
 _INSTEAD = {
     "Subs": "write Adds of the number below 0",
     "Divs": "write Muls of its inverse, or Div of a Duplicate",
-    "Prelu": "write LeakyRelu for one slope, or Select",
 }
 
 

@@ -53,7 +53,7 @@ def planned(name: str, tensors: tuple[Tensor, ...], mode: str, given: Any, room:
     if special.form == "bits" and mode not in MODES:
         raise LeafTypeError(f"{name} with mode={mode!r:.40}", f"one of {', '.join(MODES)}", 'write mode="LT"')
     if special.form != "bits" and mode:
-        raise LeafTypeError(f"{name} with mode={mode!r:.40}", "mode= of Compare and CompareScalar", "leave out mode=")
+        raise LeafTypeError(f"{name} with mode={mode!r:.40}", "mode= of Compare and Compares", "leave out mode=")
     call = Call(name, special, tensors, _elements(name, special, tensors, given), mode)
     sizes = _sizes(call)
     if 0 in sizes:
