@@ -286,7 +286,8 @@ def _vmem(blocks: Sequence[Block], scratch: Sequence[Block], target: str) -> int
     for found in blocks:
         end = ceil_div(end, grain) * grain + found.vmem
     part = grain if first else GRAIN // 2
-    return end + sum(ceil_div(found.bytes, part) * part for found in scratch)
+    taken: int = end + sum(ceil_div(found.bytes, part) * part for found in scratch)
+    return taken
 
 
 def _advice(specs: Sequence[_Spec], grid: Index, windows: Sequence[Window]) -> Iterator[str]:
