@@ -224,6 +224,7 @@ def _share(row: dict[str, Any]) -> str:
 def summary_text(value: dict[str, Any], width: int | None) -> str:
     """The summary as lines, none longer than the terminal: 21 at most."""
     lines = [f"{value['steps']} steps; the peak of each memory space, and its padding:"]
+    lines += [] if value["spaces"] else ["  nothing in it takes memory"]
     for s in value["spaces"][:6]:
         of = "" if s["capacity"] is None else f"  {s['bytes'] / s['capacity']:.1%} of {in_units(s['capacity'])}"
         lines.append(f"  {s['name']:<10} {s['bytes']:>15,} {in_units(s['bytes']):>10} {_share(s)}{of}")
