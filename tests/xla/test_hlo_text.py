@@ -298,3 +298,30 @@ ENTRY %main {{
         "i": [],
     }
     assert found == known
+
+
+REPORTS = {
+    "a report on the use of memory": "Memory Space: default (color=0)\nTotal bytes: 1626144 (1.55MiB)\n",
+    "a buffer assignment": "BufferAssignment:\nallocation 0: size 512, page 0, thread-local:\n",
+    "a list of live ranges": "HloLiveRange (max 10):\n  InstructionSequence:\n",
+    "a list of buffers": "\nTotal bytes used: 28532772 (27.21MiB)\n",
+}
+
+
+@pytest.mark.parametrize("name", [*REPORTS])
+def test_reports_of_a_dump_are_refused_by_their_names(name):
+    for source in (io.StringIO(REPORTS[name]), io.BytesIO(REPORTS[name].encode())):
+        with pytest.raises(ParseError, match=f"the file is {name}, and no HLO text") as refused:
+            xla.memory(source)
+        assert "after_optimizations.txt" in refused.value.reason.fix
+
+
+def test_a_file_of_another_kind_is_shown_with_its_first_line():
+    """Its line was empty, and a caret below it."""
+    for raw, shown in (
+        (b"module @jit_f attributes {} {\n stablehlo.add\n", "module @jit_f attributes {} {"),
+        (b"BZh91AY", "b'BZh91AY'"),
+    ):
+        with pytest.raises(ParseError) as refused:
+            xla.memory(io.BytesIO(raw))
+        assert str(refused.value).splitlines()[1:3] == [f"    {shown}", "    ^"]

@@ -32,6 +32,7 @@ class _Foreign(NamedTuple):
     fix: str
 
 
+_HLO_TEXT = "HLO text, which begins with HloModule"
 _COMPILE = "compile it: jax.jit(f).lower(...).compile().as_text() is HLO text"
 _CALLER = "give the HLO text of the program that calls the kernel"
 _FOREIGN = (
@@ -43,6 +44,14 @@ _FOREIGN = (
 _MLIR = re.compile(
     r'\s*(module\b(?!.*=)|module\b.*\{\s*$|"?builtin\.module|#\w[\w.]*\s*=|!\w+\s*=|func\.func\b|"?(func|stablehlo|mhlo|vhlo|tpu)\.)'
 )
+# By the words that a report of a dump begins with: what it is.
+_REPORTS = {
+    "BufferAssignment:": "a buffer assignment",
+    "Memory Space: ": "a report on the use of memory",
+    "Total bytes used: ": "a list of buffers",
+    "HloLiveRange": "a list of live ranges",
+}
+_PROGRAM = "give the program beside it: module_....after_optimizations.txt, or the folder"
 # By the bytes that a file begins with: what it is, and what to do.
 _UNPACK, _AS_UTF_8 = "unpack it, or pack it by gzip", "write it as UTF-8: in PowerShell, Out-File -Encoding utf8"
 _BINARY = {
@@ -123,7 +132,10 @@ def _first(lines: Iterator[str | bytes]) -> Iterator[str | bytes]:
     for raw in _unmarked(lines):
         text = raw.decode(errors="replace") if isinstance(raw, bytes) else raw
         if _MLIR.match(text):
-            raise _foreign(text + "".join(map(str, itertools.islice(lines, MAX_LOOKED_AT))))
+            raise _foreign(text.rstrip(), "".join(map(str, itertools.islice(lines, MAX_LOOKED_AT))))
+        for head, name in _REPORTS.items():
+            if text.startswith(head):
+                raise ParseError(text.rstrip(), 0, f"the file is {name}, and no HLO text", _HLO_TEXT, _PROGRAM)
         yield raw
         if not _SILENT.match(text):
             return
@@ -135,7 +147,7 @@ def _unmarked(lines: Iterator[str | bytes]) -> Iterator[str | bytes]:
         if isinstance(first, bytes):
             for head, (name, fix) in _BINARY.items():
                 if first.startswith(head):
-                    raise ParseError("", 0, f"the file is {name}", "HLO text", fix)
+                    raise ParseError(repr(first[:16]), 0, f"the file is {name}", "HLO text", fix)
             yield first.removeprefix(_MARK.encode())
         else:
             yield first.removeprefix(_MARK)
@@ -145,10 +157,9 @@ def _unmarked(lines: Iterator[str | bytes]) -> Iterator[str | bytes]:
 _SILENT = re.compile(r"\s*(//|$)")
 
 
-def _foreign(text: str) -> ParseError:
-    what = next(f for f in _FOREIGN if re.search(f.mark, text))
-    found = f"the file is {what.name}, and no HLO text"
-    return ParseError("", 0, found, "HLO text, which begins with HloModule", what.fix)
+def _foreign(first: str, rest: str) -> ParseError:
+    what = next(f for f in _FOREIGN if re.search(f.mark, f"{first}\n{rest}"))
+    return ParseError(first, 0, f"the file is {what.name}, and no HLO text", _HLO_TEXT, what.fix)
 
 
 def too_long() -> ParseError:
