@@ -466,7 +466,7 @@ ENTRY %m {
 def test_a_tile_that_merges_dimensions_is_written_as_the_documents_write_it(tiles):
     """Texts with -1 were read, and values with it refused."""
     layout = xla.ArrayLayout((4, 3, 2, 1, 0), tiles)
-    for text in ("∗,∗,2,∗,3", "*,*,2,*,3", "-1,-1,2,-1,3"):
+    for text in ("\u2217,\u2217,2,\u2217,3", "*,*,2,*,3", "-1,-1,2,-1,3"):
         assert layout == xla.parse_shape(f"f32[2,3,5,7,8]{{4,3,2,1,0:T({text})}}").layout
     assert str(layout) == "{4,3,2,1,0:T(*,*,2,*,3)}"
 
