@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import IO, Any, NamedTuple, TypeAlias
 
-from ...core.errors import ParseError
+from ...core.errors import ParseError, TlaError
 
 #: A longer line, or instruction of several lines, is refused, and passed over [bytes, or characters of a text file].
 MAX_LINE = 2**24
@@ -63,6 +63,17 @@ _BINARY = {
     b"\xff\xfe": ("a text of UTF-16", _AS_UTF_8),
     b"\xfe\xff": ("a text of UTF-16", _AS_UTF_8),
 }
+
+
+class _NoText(ParseError):
+    """A file of another kind: it has no place to show, so its message has no line with a caret."""
+
+    def __init__(self, text: str, position: int, what: str, expected: str, fix: str) -> None:
+        super().__init__(text, position, what, expected, fix)
+        TlaError.__init__(self, f"{what}, at position 0", expected, fix)
+        self.args = (text, position, what, expected, fix)
+
+
 #: The mark of UTF-8, which some editors of Windows write before a text.
 _MARK = "\ufeff"
 
@@ -132,10 +143,10 @@ def _first(lines: Iterator[str | bytes]) -> Iterator[str | bytes]:
     for raw in _unmarked(lines):
         text = raw.decode(errors="replace") if isinstance(raw, bytes) else raw
         if _MLIR.match(text):
-            raise _foreign(text.rstrip(), "".join(map(str, itertools.islice(lines, MAX_LOOKED_AT))))
+            raise _foreign(text + "".join(map(str, itertools.islice(lines, MAX_LOOKED_AT))))
         for head, name in _REPORTS.items():
             if text.startswith(head):
-                raise ParseError(text.rstrip(), 0, f"the file is {name}, and no HLO text", _HLO_TEXT, _PROGRAM)
+                raise _NoText("", 0, f"the file is {name}, and no HLO text", _HLO_TEXT, _PROGRAM)
         yield raw
         if not _SILENT.match(text):
             return
@@ -147,7 +158,7 @@ def _unmarked(lines: Iterator[str | bytes]) -> Iterator[str | bytes]:
         if isinstance(first, bytes):
             for head, (name, fix) in _BINARY.items():
                 if first.startswith(head):
-                    raise ParseError(repr(first[:16]), 0, f"the file is {name}", "HLO text", fix)
+                    raise _NoText("", 0, f"the file is {name}", "HLO text", fix)
             yield first.removeprefix(_MARK.encode())
         else:
             yield first.removeprefix(_MARK)
@@ -157,9 +168,9 @@ def _unmarked(lines: Iterator[str | bytes]) -> Iterator[str | bytes]:
 _SILENT = re.compile(r"\s*(//|$)")
 
 
-def _foreign(first: str, rest: str) -> ParseError:
-    what = next(f for f in _FOREIGN if re.search(f.mark, f"{first}\n{rest}"))
-    return ParseError(first, 0, f"the file is {what.name}, and no HLO text", _HLO_TEXT, what.fix)
+def _foreign(text: str) -> ParseError:
+    what = next(f for f in _FOREIGN if re.search(f.mark, text))
+    return _NoText("", 0, f"the file is {what.name}, and no HLO text", _HLO_TEXT, what.fix)
 
 
 def too_long() -> ParseError:
