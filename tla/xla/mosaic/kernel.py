@@ -7,6 +7,7 @@ places of windows in VMEM in kernels that libtpu 0.0.51 compiled (tests/data/xla
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import itertools
 import math
@@ -190,7 +191,8 @@ def _spec(row: Sequence[Any], place: int, output: bool, grid: Index, target: str
     kind, shape, extents, index_map, *buffers = row
     count = buffers_of(buffers[0]) if buffers else min(2, math.prod(grid))
     try:
-        inspect.signature(index_map).bind(*grid, *prefetch)
+        with contextlib.suppress(ValueError):  # what is written in C may not say what it takes
+            inspect.signature(index_map).bind(*grid, *prefetch)
     except TypeError as error:
         expected = f"one that takes {len(grid) + len(prefetch)}: the step, and what is prefetched"
         raise LeafTypeError(f"an index map: {error}", expected, "write lambda i: (i, 0), or give prefetch=") from None
@@ -278,8 +280,7 @@ def _bytes(found: Block, number: Index) -> int:
 def _vmem(blocks: Sequence[Block], scratch: Sequence[Block], target: str) -> int:
     """Bytes up to the end of the last window, and those of scratch.
 
-    A window begins at a multiple of 1024, on the first generations of 4096. Scratch takes multiples of 512 there, and
-    of 4096.
+    A window begins at a multiple of 1024, and scratch takes multiples of 512; on the first generations both are of 4096.
     """
     first = target in verdicts.FIRST
     grain, end = (4 * GRAIN if first else GRAIN), 0
