@@ -121,3 +121,38 @@ def test_no_form_of_the_command_prints_what_a_terminal_obeys(tmp_path, capsys, g
     assert main(["hlo", str(file), *given]) == 0
     said = capsys.readouterr()
     assert not {*(said.out + said.err)} & {"\x1b", "\x07"}
+
+
+TABLE = """HloModule m, is_scheduled=true
+
+ENTRY %main (t: f32[1000,3], w: f32[8,128]) -> f32[8,128] {
+  %t = f32[1000,3]{0,1:T(4,128)} parameter(0), metadata={op_name="table"}
+  %w = f32[8,128]{1,0:T(8,128)} parameter(1)
+  %s = (f32[8,128]{1,0:T(8,128)S(1)}, f32[8,128]{1,0:T(8,128)}, u32[]{:S(2)}) copy-start(%w)
+  %c = f32[1000,3]{1,0:T(8,128)S(1)} copy(%t)
+  %d = f32[8,128]{1,0:T(8,128)S(1)} copy-done(%s)
+  %n = f32[8,128]{0,1:T(8,128)S(1)} copy(%d)
+  ROOT %g = f32[8,128]{1,0:T(8,128)} custom-call(%c, %n), custom_call_target="gather"
+}
+"""
+
+
+def test_the_summary_and_advice_say_what_moves_cost_and_which_argument_would_not_be_moved(tmp_path, capsys):
+    """They looked at no moves: a table of 3 columns that is brought into the order of its gather in every step."""
+    path = tmp_path / "table.txt"
+    path.write_text(TABLE)
+    # Read 1024 columns of 4 rows, write 1000 rows of 128 lanes; then 8 rows of 128, and 128 rows of 128.
+    table, other, prefetched = 4 * 1024 * 4 + 1000 * 128 * 4, 4096 + 128 * 128 * 4, 2 * 4096
+    for options in ([], ["--advise"]):
+        assert main(["hlo", str(path), *options]) == 0
+        out = " ".join(capsys.readouterr().out.split())
+        assert f"moves: {table + other:,} bytes that wait" in out
+        assert f"{prefetched:,} in prefetches" in out
+        assert f"{table:,} less: t as f32[1000,3]{{1,0:T(8,128)}}, {1000 * 128 * 4:,} bytes for {4 * 1024 * 4:,}" in out
+    assert main(["hlo", str(path), "--json"]) == 0
+    moves = json.loads(capsys.readouterr().out)["moves"]
+    assert (moves["waited"], moves["prefetched"]) == (table + other, prefetched)
+    assert [(a["name"], a["from"], a["moved"]) for a in moves["arguments"]] == [("t", "table", table)]
+    path.write_text(TABLE.replace("{1,0:T(8,128)S(1)} copy(%t)", "{0,1:T(4,128)S(1)} copy(%t)"))
+    assert main(["hlo", str(path)]) == 0
+    assert " less: " not in capsys.readouterr().out  # a copy that changes the space alone

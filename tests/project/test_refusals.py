@@ -151,7 +151,7 @@ HALF = MakeTensor(np.zeros(4, np.float16), parse("4:1"))
 @pytest.mark.parametrize(
     ("make", "error", "text"),
     [
-        (lambda: xla.ArrayLayout((1, 0), ((-1, 3),)), RangeError, r"tile \(-1,3\) has the entry -1"),
+        (lambda: xla.ArrayLayout((1, 0), ((-2, 3),)), RangeError, r"tile \(-2,3\) has the entry -2"),
         (lambda: xla.ArrayLayout((1, 0), ((),)), RangeError, "a tile with no entries"),
         (lambda: xla.ArrayLayout((1, 1)), RangeError, "names dimension 1 twice"),
         (lambda: xla.ArrayLayout((0,), memory_space=-1), RangeError, "memory_space -1"),

@@ -256,3 +256,23 @@ def test_a_sum_of_other_things_is_refused():
         5, {"a": (4, 5, 6), "b": (11, 22, 33)}, refused=(("x", "z"), ("y", "w")), warned=(("s", "t"), ("v", "u"))
     )
     assert [*xla.merge([one, two]).shapes] == ["a", "b"]
+
+
+def test_all_files_of_a_program_in_a_dump_are_taken_as_one(tmp_path):
+    """`tla hlo dump/module_0007.*`: flags and options were taken for programs."""
+    stages = (
+        "before_optimizations.txt",
+        "after_optimizations.txt",
+        "after_optimizations-memory-usage-report.txt",
+        "flagfile",
+        "debug_options",
+        "hlo.pb",
+    )
+    for stage in stages:
+        (tmp_path / f"module_0007.jit_f.cl_1.{stage}").write_text("x")
+    (tmp_path / "module_0007.jit_f.cl_1").mkdir()
+    files = sorted(tmp_path.glob("module_0007.*"))
+    assert xla.program_file(*files).name == "module_0007.jit_f.cl_1.after_optimizations.txt"
+    others = [path for path in files if path.suffix in (".flagfile", ".debug_options")]
+    with pytest.raises(RangeError, match="2 programs"):
+        xla.program_file(*others)

@@ -138,3 +138,75 @@ def test_a_line_that_is_missing_inside_of_a_fusion_is_said():
     assert xla.memory(io.StringIO(shaped)).missing == ("line 8: u: operand gone is not there",)
     part = xla.memory(io.StringIO(UPDATE.replace("ROOT %u", "%u")))
     assert part.missing == ("line 8: u: it is the last line of a computation without a ROOT",)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("text", [TEXT, LOOPS], ids=["booleans", "branches"])
+def test_lines_that_are_missing_in_the_middle_change_no_answer_without_a_word(text):
+    """Without its ROOT, or the start of a copy, a program was answered as if it were whole."""
+    lines = text.splitlines(keepends=True)
+    first = next(k for k, line in enumerate(lines) if line.startswith(("%", "ENTRY")))
+    rng = random.Random(len(text))
+    held, moved = answers(text)
+    roots = [k for k, line in enumerate(lines) if line.lstrip().startswith("ROOT")]
+    for k in {*rng.sample(range(first, len(lines) - 1), amount(12, 400)), *rng.sample(roots, min(len(roots), 6))}:
+        count = rng.choice([1, 1, 2, 7, 30])
+        part = "".join([*lines[:k], *lines[k + count :]])
+        for kind, was in (("memory", held), ("relayouts", moved)):
+            said = []
+            try:
+                if kind == "memory":
+                    memory = xla.memory(io.StringIO(part))
+                    now, said = account(memory), memory.missing
+                else:
+                    module = xla.read_module(io.StringIO(part), said.append)
+                    now = account_of_moves(xla.relayouts(module, on_error=said.append))
+                    said += [*xla.unknown_names(module), *xla.contradictions(module)]
+            except TlaError:
+                continue
+            assert said or now == was, (kind, k, count, lines[k])
+
+
+def account(memory):
+    return memory.reported, {n: peak.bytes for n, peak in memory.peak.items()}
+
+
+def account_of_moves(moves):
+    return sorted((m.bytes, m.times or 0) for m in moves)
+
+
+def answers(text):
+    return account(xla.memory(io.StringIO(text))), account_of_moves(xla.relayouts(io.StringIO(text)))
+
+
+@pytest.mark.parametrize("kind", ["entry", "applied", "called"])
+def test_a_computation_without_its_root_is_said(kind):
+    text = """HloModule m, is_scheduled=true
+
+%f (p: f32[], q: f32[]) -> f32[] {
+  %p = f32[]{:T(128)} parameter(0)
+  %q = f32[]{:T(128)} parameter(1)
+  ROOT %applied = f32[]{:T(128)} add(%p, %q)
+}
+
+%g (x: f32[8,128]) -> f32[8,128] {
+  %x = f32[8,128]{1,0:T(8,128)} parameter(0)
+  %y = f32[8,128]{1,0:T(8,128)} negate(%x)
+  ROOT %called = f32[8,128]{1,0:T(8,128)} copy(%y)
+}
+
+ENTRY %main (a: f32[8,128]) -> f32[8] {
+  %a = f32[8,128]{1,0:T(8,128)} parameter(0)
+  %z = f32[]{:T(128)} constant(0)
+  %c = f32[8,128]{1,0:T(8,128)} call(%a), to_apply=%g
+  ROOT %entry = f32[8]{0:T(128)} reduce(%c, %z), dimensions={1}, to_apply=%f
+}
+"""
+    assert xla.memory(io.StringIO(text)).warnings == ()
+    lines = text.splitlines(keepends=True)
+    k = next(k for k, line in enumerate(lines) if line.startswith(f"  ROOT %{kind} "))
+    part = "".join(lines[:k] + lines[k + 1 :])
+    assert any("the last line of a computation without a ROOT" in w for w in xla.memory(io.StringIO(part)).missing)
+    said = []
+    xla.relayouts(io.StringIO(part), on_error=said.append)
+    assert any("without a ROOT" in str(error) for error in said) is (kind != "applied")  # it moves nothing

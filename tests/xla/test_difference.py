@@ -340,3 +340,29 @@ ENTRY %main (a: f32[16,128]) -> u32[16,128] {
     out = capsys.readouterr().out
     assert "16,384 bytes by moves that wait" in out
     assert "16,384 bytes by prefetches" in out
+
+
+def test_two_programs_are_said_to_be_two(files, tmp_path, capsys):
+    """A file of another module passed a check of the peak without a word."""
+    old, new = files
+    main(["hlo", str(new), "--against", str(old)])
+    assert "may be two programs" not in capsys.readouterr().err
+    other = tmp_path / "other.txt"
+    other.write_text(
+        "HloModule g, is_scheduled=true\nENTRY %m {\n  ROOT %a = f32[8,128]{1,0:T(8,128)} parameter(0)\n}\n"
+    )
+    main(["hlo", str(other), "--against", str(old)])
+    assert f"tla: {other} and {old} may be two programs: modules g and " in capsys.readouterr().err
+    name = xla.read_module(str(old)).name
+    other.write_text(
+        f"HloModule {name}.7, is_scheduled=true\nENTRY %m {{\n  ROOT %q = s8[64,256]{{1,0:T(8,128)(4,1)}} parameter(0)\n}}\n"
+    )
+    main(["hlo", str(other), "--against", str(old)])
+    assert "may be two programs: nothing in them is alike" in capsys.readouterr().err
+
+
+def test_a_program_without_arrays_is_said_to_be_one(tmp_path, capsys):
+    path = tmp_path / "none.txt"
+    path.write_text("HloModule m, is_scheduled=true\nENTRY %m {\n  ROOT %t = token[] after-all()\n}\n")
+    assert main(["hlo", str(path)]) == 0
+    assert "nothing in it takes memory" in capsys.readouterr().out

@@ -298,3 +298,29 @@ ENTRY %main {{
         "i": [],
     }
     assert found == known
+
+
+REPORTS = {
+    "a report on the use of memory": "Memory Space: default (color=0)\nTotal bytes: 1626144 (1.55MiB)\n",
+    "a buffer assignment": "BufferAssignment:\nallocation 0: size 512, page 0, thread-local:\n",
+    "a list of live ranges": "HloLiveRange (max 10):\n  InstructionSequence:\n",
+    "a list of buffers": "\nTotal bytes used: 28532772 (27.21MiB)\n",
+}
+
+
+@pytest.mark.parametrize("name", [*REPORTS])
+def test_reports_of_a_dump_are_refused_by_their_names(name):
+    for source in (io.StringIO(REPORTS[name]), io.BytesIO(REPORTS[name].encode())):
+        with pytest.raises(ParseError, match=f"the file is {name}, and no HLO text") as refused:
+            xla.memory(source)
+        assert "after_optimizations.txt" in refused.value.reason.fix
+
+
+def test_a_file_of_another_kind_has_no_place_that_is_shown():
+    """There was an empty line, and a caret below it."""
+    for raw in (b"module @jit_f attributes {} {\n stablehlo.add\n", b"BZh91AY", b"BufferAssignment:\n"):
+        with pytest.raises(ParseError, match=r"\Athe file is ") as refused:
+            xla.memory(io.BytesIO(raw))
+        lines = str(refused.value).splitlines()
+        assert [line.split()[0] for line in lines[1:]] == ["expected", "fix"]
+        assert str(copy.copy(refused.value)) == str(refused.value)

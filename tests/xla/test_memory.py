@@ -565,7 +565,7 @@ def test_each_kind_of_instruction_holds_what_it_says(entry, functions, held):
         "f32[8]": 512,
     }
     assert all(b.bytes == sizes[b.shape and str(b.shape).partition("{")[0]] for b in memory.buffers)
-    known = "parameter(1), and 1", "is called, and not there"  # some of these programs are incomplete
+    known = "parameter(1), and 1", "is called, and not there", "without a ROOT"  # some are incomplete
     assert not [w for w in memory.warnings if not any(text in w for text in known)]
     assert all(b.space == (0 if b.shape is None else b.shape.effective_layout.memory_space) for b in memory.buffers)
 
@@ -721,10 +721,59 @@ def test_a_file_that_is_cut_is_answered_in_part_with_warnings():
 
 
 def test_a_name_twice_in_a_computation_is_refused():
-    """Two modules in one file: following both as one took 30 s for 1 MB."""
+    """Following both as one took 30 s for 1 MB."""
     text = (
-        "HloModule m, is_scheduled=true\nENTRY %m {\n  %a = f32[3]{0} parameter(0)\n  ROOT %b = f32[3]{0} add(%a, "
-        "%a)\n}\n"
+        "HloModule m, is_scheduled=true\nENTRY %m {\n  %a = f32[3]{0} parameter(0)\n  %a = f32[3]{0} negate(%a)\n"
+        "  ROOT %b = f32[3]{0} add(%a, %a)\n}\n"
     )
-    with pytest.raises(LoweringError, match="line 8: a is defined twice in computation m"):
-        xla.memory(io.StringIO(text + text))
+    with pytest.raises(LoweringError, match="line 4: a is defined twice in computation m"):
+        xla.memory(io.StringIO(text))
+
+
+ONE = """HloModule one, is_scheduled=true
+
+%sum (p: f32[], q: f32[]) -> f32[] {
+  %p = f32[] parameter(0)
+  %q = f32[] parameter(1)
+  ROOT %s = f32[] add(%p, %q)
+}
+
+ENTRY %main (a: f32[16,128]) -> f32[16,128] {
+  %a = f32[16,128]{1,0:T(8,128)} parameter(0)
+  %b = f32[16,128]{0,1:T(8,128)} copy(%a)
+  ROOT %d = f32[16,128]{1,0:T(8,128)} copy(%b)
+}
+"""
+OTHER = """
+ENTRY %other (x: f32[16,128]) -> f32[16,128] {
+  %x = f32[16,128]{1,0:T(8,128)} parameter(0)
+  ROOT %y = f32[16,128]{1,0:T(8,128)} negate(%x)
+}
+"""
+BODIES = ONE.partition("\n\n")[2]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (ONE + ONE, "line 14: a second module begins, which is not read"),
+        (ONE + "\nHloModule two, is_scheduled=true\n" + OTHER, "line 15: a second module begins, which is not read"),
+        (ONE + "  HloModule two\r\n" + OTHER, "line 14: a second module begins, which is not read"),
+        (ONE + OTHER, "line 15: a second ENTRY begins, which is not read"),
+        (ONE + OTHER.replace("%other", "%main"), "line 15: a second ENTRY begins, which is not read"),
+        (BODIES + ONE, "line 12: a second module begins, which is not read"),
+    ],
+    ids=["twice", "two", "windows", "two entries", "entries of one name", "a part before"],
+)
+def test_a_second_module_in_a_file_is_said_and_not_read(text, says):
+    """Its ENTRY was followed in place of the first, and its arrays counted with those of the first."""
+    said = []
+    lines = [*xla.read_hlo(io.StringIO(text), said.append)]
+    assert [str(x.instruction) for x in lines] == [str(x.instruction) for x in xla.read_hlo(io.StringIO(ONE))]
+    assert [str(error).splitlines()[0].partition(", at")[0] for error in said] == [says]
+    memory = xla.memory(io.StringIO(text), scheduled=True)
+    assert memory.peak[0].bytes == xla.memory(io.StringIO(ONE)).peak[0].bytes
+    assert memory.warnings[0].startswith(says)
+    assert memory.missing
+    with pytest.raises(ParseError, match="split the file"):
+        [*xla.read_hlo(io.StringIO(text))]

@@ -196,3 +196,157 @@ def test_the_index_map_is_asked_once_for_each_step_whatever_the_orders_that_are_
     )
     assert len(asked) == len({*asked}) == 32
     assert call.traffic == 2 * 32 * 128 * 4
+
+
+# ---------------------------------------------------------------- VMEM of whole calls, as libtpu 0.0.52 says it
+
+
+def steps_of(grid):
+    """Arguments and results that have another block at each step: two buffers of 4096 bytes each."""
+    return ("f32", (64, 128), (8, 128), (lambda i: (i, 0)) if len(grid) == 1 else lambda i, j: (i * grid[1] + j, 0))
+
+
+@pytest.mark.parametrize(
+    ("grid", "index_map", "buffers", "vmem"),
+    [
+        ((8,), lambda i: (i, 0), (), 24576),
+        ((8,), lambda i: (0, 0), (), 20480),
+        ((8,), lambda i: (3, 0), (), 20480),
+        ((8,), lambda i: (i * 0, 0), (), 20480),
+        ((8,), lambda i: (i - i, 0), (), 20480),
+        ((8,), lambda i: (i % 1, 0), (), 20480),
+        ((8,), lambda i: (i // 8, 0), (), 24576),  # the compiler does not see that it is 0
+        ((8,), lambda i: (min(i, 0), 0), (), 24576),
+        ((8,), lambda i: (int(i > 100), 0), (), 24576),
+        ((8,), lambda i: ([0] * 8)[i] or (0, 0), (), 24576),
+        ((8,), lambda i: (0, 0), (2,), 20480),
+        ((8,), lambda i: (0, 0), (1,), 20480),
+        ((8,), lambda i: (i, 0), (1,), 20480),
+        ((8, 1), lambda i, j: (j, 0), (), 20480),  # a dimension of one step
+        ((2, 4), lambda i, j: (i, 0), (), 24576),
+        ((2, 4), lambda i, j: (j, 0), (), 24576),
+        ((2, 4), lambda i, j: (0, 0), (), 20480),
+    ],
+)
+@pytest.mark.parametrize("target", ["v3", "v5e"])
+def test_a_window_that_stays_has_one_buffer(grid, index_map, buffers, vmem, target):
+    """Of a window whose block does not depend on the step no second buffer is filled."""
+    row = steps_of(grid)
+    call = xla.pallas_call(grid, [row, ("f32", (64, 128), (8, 128), index_map, *buffers)], [row], target=target)
+    assert (call.vmem, call.compiles) == (vmem, True)
+    assert call.windows[1].block.buffers == (vmem - 16384) // 4096
+
+
+def test_what_fits_with_one_buffer_is_not_refused_for_two():
+    half = ("f32", (8192, 4096), (4096, 4096), lambda i: (0, 0))
+    row = ("f32", (64, 128), (8, 128), lambda i: (i, 0))
+    assert xla.pallas_call((8,), [half], [row]).compiles
+    assert not xla.pallas_call((2,), [(*half[:3], lambda i: (i, 0))], [row]).compiles
+
+
+@pytest.mark.parametrize(
+    ("target", "scratch", "vmem"),
+    [
+        ("v5e", [("f32", (1, 128))], 512), ("v5e", [("f32", (1, 128))] * 3, 1536), ("v5e", [("f32", (3,))], 512),
+        ("v5e", [("f32", (3,)), ("f32", (5, 128)), ("f32", (1, 1))], 5120), ("v5e", [("f32", (8, 128)), ("f32", (1, 128))], 4608),
+        ("v5e", [("s8", (17, 512)), ("s8", (4, 256)), ("f8e5m2", (3, 4, 128))], 12288 + 1024 + 1536),
+        ("v6e", [("f32", (2, 128)), ("f32", (1, 128)), ("f32", (4, 128)), ("f32", (1, 128))], 4096),
+        ("tpu7x", [("f32", (1, 128)), ("f32", (8, 128)), ("f32", (1, 128))], 5120), ("v4", [("f32", (1, 128))], 512),
+        ("v3", [("f32", (1, 128))], 4096), ("v3", [("f32", (1, 128))] * 3, 12288), ("v3", [("f32", (8, 128)), ("f32", (1, 128))], 8192),
+        ("v3", [("s32", (2, 8, 256)), ("bf16", (4, 64))], 16384 + 4096), ("v2", [("f32", (2, 128))], 4096),
+    ],
+)  # fmt: skip
+def test_scratch_takes_what_the_compiler_says(target, scratch, vmem):
+    """Lines of 512 bytes, beside windows that begin at multiples of 1024; on the first generations lines of 4096."""
+    row = ("f32", (64, 128), (8, 128), lambda i: (i, 0))
+    call = xla.pallas_call((8,), [row], [row], scratch, target=target)
+    assert (call.vmem, call.compiles) == (16384 + vmem, True)
+
+
+def test_scratch_that_mosaic_does_not_load_is_refused():
+    row = ("f32", (64, 128), (8, 128), lambda i: (i, 0))
+    assert "loads no f16" in xla.pallas_call((8,), [row], [row], [("f16", (16, 128))]).refused
+    assert "pad 128 to 512" in xla.pallas_call((8,), [row], [row], [("f8e5m2", (128,))], target="v4").refused
+    assert xla.pallas_call((8,), [row], [row], [("f32", (3, 5))]).compiles  # no rule of blocks is one of scratch
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_copies_by_a_table_of_prefetched_scalars(seed):
+    """An index map of a grid with scalar prefetch takes the table behind the step."""
+    rng = random.Random(seed)
+    grid, table = (rng.randint(1, 4), rng.randint(1, 4)), [rng.randrange(3) for _ in range(4)]
+    row = ("f32", (64, 128), (8, 128), lambda i, j, t: (t[j], 0))
+    out = ("f32", (128, 128), (8, 128), lambda i, j, t: (i * 4 + j, 0))
+    call = xla.pallas_call(grid, [row], [out], prefetch=(table,))
+    assert call.windows[0].copies == copies_oracle(grid, lambda i, j: (table[j], 0))
+    first = xla.pallas_call(
+        (8,),
+        [("f32", (64, 128), (8, 128), lambda i, t: (t[0], 0))],
+        [(*steps_of((8,))[:3], lambda i, t: (i, 0))],
+        prefetch=([0] * 8,),
+    )
+    assert first.vmem == 4096 + 8192  # the first scalar is the same one at each step
+
+
+def test_specs_of_pallas_are_read_as_they_are():
+    pytest.importorskip("jax")
+    from jax.experimental import pallas as pl
+    from jax.experimental.pallas import tpu as pltpu
+
+    shape = (64, 128)
+    step = pl.BlockSpec((8, 128), lambda i: (i, 0))
+    plain = xla.pallas_call((8,), [("f32", shape, step)], [("f32", shape, step)])
+    row = ("f32", shape, (8, 128), lambda i: (i, 0))
+    assert str(plain) == str(xla.pallas_call((8,), [row], [row]))
+    for spec, more in (
+        (pl.BlockSpec(memory_space=pl.ANY), 0), (pl.BlockSpec(memory_space=pltpu.HBM), 0), (pl.BlockSpec(memory_space=pltpu.SMEM), 0),
+        (pl.BlockSpec(memory_space=pltpu.VMEM), 32768), (pl.BlockSpec(shape), 32768), (pl.BlockSpec((8, 128), lambda i: (0, 0)), 4096),
+        (pl.BlockSpec((pl.Blocked(8), 128), lambda i: (i, 0)), 8192), (pl.BlockSpec((8, 128), lambda i: (i, 0), pipeline_mode=pl.Buffered(1)), 4096),
+    ):  # fmt: skip
+        assert (
+            xla.pallas_call((8,), [("f32", shape, step), ("f32", shape, spec)], [("f32", shape, step)]).vmem
+            == 16384 + more
+        )
+    three = pl.BlockSpec((8, 128), lambda i: (i, 0), pipeline_mode=pl.Buffered(3))
+    assert "3 buffers" in xla.pallas_call((8,), [("f32", shape, three)], [row]).refused
+    scratch = [
+        pltpu.VMEM((1, 128), "float32"),
+        pltpu.SMEM((8,), "int32"),
+        pltpu.SemaphoreType.DMA,
+        pltpu.SemaphoreType.DMA((4,)),
+        pltpu.SemaphoreType.BARRIER,
+    ]
+    assert xla.pallas_call((8,), [row], [row], scratch).vmem == 16384 + 512
+    anywhere = pl.BlockSpec(memory_space=pl.ANY)
+    call = xla.pallas_call((), [("f32", shape, anywhere)], [("f32", shape, anywhere)], [pltpu.VMEM(shape, "float32")])
+    assert (call.vmem, call.traffic, call.windows) == (32768, 0, ())
+    assert "1 steps on v5e" in str(call)
+    assert xla.block("f32", (4, 64, 128), (pl.Squeezed(), pl.Blocked(8), 128)) == xla.block(
+        "f32", (4, 64, 128), (None, 8, 128)
+    )
+    for extent, says in ((pl.Element(8), "where blocks begin"), (pl.BoundedSlice(8), "emit_pipeline")):
+        with pytest.raises(RangeError, match=says):
+            xla.block("f32", shape, (extent, 128))
+
+
+def test_rows_and_maps_that_are_none_are_refused():
+    row = ("f32", (64, 128), (8, 128), lambda i: (i, 0))
+    for scratch in ("f32", ("f32", (8, 128), 1), 3):
+        with pytest.raises(LeafTypeError, match="scratch"):
+            xla.pallas_call((8,), [row], [row], [scratch])
+    for index_map in (lambda i, j: (i, j), lambda: (0, 0)):
+        with pytest.raises(LeafTypeError, match="one that takes 1"):
+            xla.pallas_call((8,), [(*row[:3], index_map)], [row])
+    with pytest.raises(RankError, match="one integer a dimension"):
+        xla.pallas_call((8,), [(*row[:3], lambda i: (True, i))], [row])
+    assert xla.pallas_call((8,), [row], [row], target=None).target == "v5e"
+
+
+def test_integers_of_other_libraries_are_integers():
+    numpy = pytest.importorskip("numpy")
+    found = xla.block("f32", (numpy.int64(64), 128), (numpy.int32(8), 128))
+    assert found == xla.block("f32", (64, 128), (8, 128))
+    assert xla.default_layout("f32", (numpy.int64(64), 128)) == xla.default_layout("f32", (64, 128))
+    row = ("f32", (64, 128), (8, 128), lambda i: (numpy.int32(i), 0))
+    call = xla.pallas_call((8,), [row], [("f32", (64, 128), (8, 128), lambda i: (numpy.array(i), 0))])
+    assert call.vmem == 16384

@@ -460,3 +460,22 @@ ENTRY %m {
         for inside in (False, True)
     ]
     assert counts == [[], [1]]
+
+
+@pytest.mark.parametrize("tiles", [((-1, -1, 2, -1, 3),), (("*", "*", 2, "*", 3),), ((-1, "*", 2, -(2**63), 3),)])
+def test_a_tile_that_merges_dimensions_is_written_as_the_documents_write_it(tiles):
+    """Texts with -1 were read, and values with it refused."""
+    layout = xla.ArrayLayout((4, 3, 2, 1, 0), tiles)
+    for text in ("\u2217,\u2217,2,\u2217,3", "*,*,2,*,3", "-1,-1,2,-1,3"):
+        assert layout == xla.parse_shape(f"f32[2,3,5,7,8]{{4,3,2,1,0:T({text})}}").layout
+    assert str(layout) == "{4,3,2,1,0:T(*,*,2,*,3)}"
+
+
+@pytest.mark.parametrize("size", [2**31, 300])
+def test_sizes_of_numpy_are_sizes(size):
+    numpy = pytest.importorskip("numpy")
+    shape = xla.ArrayShape(
+        "f32", (numpy.int64(size), numpy.uint8(5)), xla.ArrayLayout((numpy.int8(1), 0), ((numpy.int64(8), 128),))
+    )
+    assert shape == xla.parse_shape(f"f32[{size},5]{{1,0:T(8,128)}}")
+    assert xla.default_layout("f32", (numpy.int64(size), 5)) == xla.default_layout("f32", (size, 5))

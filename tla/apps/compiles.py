@@ -16,6 +16,7 @@ from ..xla.shapes.curve import in_units
 from . import terminal
 from .terminal import Answer
 
+_NUMBER = re.compile(r"\.[0-9]+\Z")
 _PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*%")
 
 
@@ -24,6 +25,10 @@ def against(
 ) -> Answer:
     """Compare a program with the one that --against names, and judge the growth of its peaks."""
     found = xla.difference(before, after)
+    names = [_NUMBER.sub("", m.module.name or "") for m in (before, after)]
+    if names[0] != names[1] or 0 < len(after.buffers) == sum(c.kind == "new" for c in found.buffers):
+        what = "nothing in them is alike" if names[0] == names[1] else f"modules {names[1]} and {names[0]}"
+        terminal.complain(f"tla: {arguments.file} and {arguments.against} may be two programs: {what}")
     value = dataclasses.asdict(found)
     for row, peak in zip(value["peaks"], found.peaks):
         row["name"] = peak.name

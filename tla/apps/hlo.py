@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import itertools
 import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
@@ -416,8 +417,13 @@ def _advice(memory: xla.Memory, arguments: argparse.Namespace, least: int, space
             "copy it back; order keeps the array; merge, split and type change the program. tla advise script.py:function "
             "measures"
         )
-        return "\n".join([*terminal.table(rows, 2, terminal.width()), "", *textwrap.wrap(note, terminal.width() or 80)])
+        lines = [*terminal.table(rows, 2, terminal.width()), "", *textwrap.wrap(note, terminal.width() or 80)]
+        told = (
+            textwrap.wrap(x, terminal.width() or 2**31, subsequent_indent="    ") for x in _report.moves_text(moves)
+        )
+        return "\n".join([*lines, *itertools.chain(*told)])
 
+    moves = _report.moves_of(memory.module)
     return _chosen(value, arguments, least, "bytes"), table
 
 

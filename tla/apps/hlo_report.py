@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from .. import xla
 from ..core.errors import printable
 from ..xla.shapes.curve import in_units
+from .hlo_moves import moves_of, moves_text
 
 #: So many buffers are drawn each by itself, the largest; the others together. So many rows has the table.
 DRAWN, LISTED = 60, 200
@@ -213,6 +214,7 @@ def summary(memory: xla.Memory) -> dict[str, Any]:
             {"saved": a.saved, "shape": str(a.shape), "to": str(a.alternative.shape), "what": a.alternative.what}
             for a in advice[:3]
         ],
+        "moves": moves_of(memory.module),
     }
 
 
@@ -222,8 +224,9 @@ def _share(row: dict[str, Any]) -> str:
 
 
 def summary_text(value: dict[str, Any], width: int | None) -> str:
-    """The summary as lines, none longer than the terminal: 21 at most."""
+    """The summary as lines, none longer than the terminal: 22 at most."""
     lines = [f"{value['steps']} steps; the peak of each memory space, and its padding:"]
+    lines += [] if value["spaces"] else ["  nothing in it takes memory"]
     for s in value["spaces"][:6]:
         of = "" if s["capacity"] is None else f"  {s['bytes'] / s['capacity']:.1%} of {in_units(s['capacity'])}"
         lines.append(f"  {s['name']:<10} {s['bytes']:>15,} {in_units(s['bytes']):>10} {_share(s)}{of}")
@@ -232,9 +235,12 @@ def summary_text(value: dict[str, Any], width: int | None) -> str:
     for b in value["buffers"]:
         lines.append(f"  {b['bytes']:>15,} {_share(b)}  {b['shape']}  {b['name']} {b['from']}".rstrip())
     lines += ["", "what to do:"]
-    lines += [f"  saves {a['saved']:,}: {a['shape']} -> {a['to']}" for a in value["advice"]] or [
+    moves = moves_text(value["moves"], 1)
+    told = value["advice"][: 4 - max(len(moves), 1)]
+    lines += [f"  saves {a['saved']:,}: {a['shape']} -> {a['to']}" for a in told] or [
         "  nothing that is known makes the peak smaller"
     ]
+    lines += moves
     lines += ["", "more: --by peak, --advise, -o report.html; --by shape adds up what is allocated"]
     room = max(width or 2**31, 20)
     lines = [printable(line) for line in lines]  # names of the file's own may hold what a terminal obeys

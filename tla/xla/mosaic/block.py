@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...core.errors import RangeError, RankError, require_type
-from ...core.ints import is_int, leaf
+from ...core.ints import is_int
 from ...core.leaf_arithmetic import ceil_div
 from ..programs.targets import TARGETS, checked_target
 from ..shapes.arguments import integers_of
@@ -22,6 +22,7 @@ from ..shapes.foreign import type_name
 from . import verdicts
 from .memref import MLIR_TYPES, MemRef
 from .registers import LANES, SUBLANES, WORD, RegisterLayout
+from .specs import extent_of
 
 #: The buffers of a block take a multiple of this in VMEM [bytes].
 GRAIN = 1024
@@ -119,7 +120,7 @@ def block(
 
     element_type   XLA's name, such as bf16, or a dtype; pred is kept as 32 bits in VMEM
     shape          of the array [elements]
-    extents        of the block; None for a dimension of 1 that the kernel does not see
+    extents        of the block; None for a dimension of 1 that the kernel does not see; or Pallas's Blocked, Squeezed
     buffers        how many there are; by default 2, and 1 where one block covers the array
     target         the generation: v2 v3 v4 v5e v5p v6e tpu7x
     Raises         RankError where the two have different ranks, or none; RangeError for extents below 1, a type of more
@@ -174,7 +175,7 @@ def _checked(element_type: Any, shape: Any, extents: Any) -> tuple[tuple[int, ..
         raise RangeError(what, "elements of 32 bits or less, that divide 32", "convert the array first")
     dims = integers_of("the array's shape", shape)
     require_type(extents, (tuple, list), "a block of type", "a tuple of extents", "write (8, 128)")
-    sizes = tuple(None if n is None else int(leaf(n)) for n in extents)
+    sizes = tuple(map(extent_of, extents))
     if len(sizes) != len(dims) or not dims:
         what = f"a block of {len(sizes)} extents for {len(dims)} dimensions"
         raise RankError(what, "as many, and one at least", "give one for each")

@@ -67,6 +67,7 @@ def program_file(*paths: str | os.PathLike[str]) -> Path:
     if len(given) == 1 and not os.path.isdir(paths[0]):
         return given[0]
     files = sorted({file for path in given for file in (_texts(path.iterdir()) if path.is_dir() else [path])})
+    files = _texts(files) or files  # module_0007.* has flags and options too
     chosen = sorted(_chosen(files), key=lambda path: (-path.stat().st_size, path))
     if not chosen:
         fix = "dump with --xla_dump_hlo_as_text, and give module_....after_optimizations.txt"

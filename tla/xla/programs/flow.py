@@ -9,7 +9,7 @@ Source: XLA xla/hlo/analysis/hlo_dataflow_analysis.cc, hlo_alias_analysis.cc; xl
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import cast
 
 from ...core.cache import plain_memo
@@ -96,7 +96,7 @@ class _Follow:
         self.out.spans.append((start, start))
         values: dict[str, Tree] = {}
         lines = self.module.computations[name]
-        root = self.module.body(name).root or lines[-1]
+        root = self.module.body(name).root or self.without_root(lines)
         for line in lines:
             it = line.instruction
             if it.name in values:
@@ -111,6 +111,11 @@ class _Follow:
         self.out.spans[number], self.span = (start, end), around
         self.keep(values[root.instruction.name], end)  # it is there to the end of the computation
         return values[root.instruction.name]
+
+    def without_root(self, lines: Sequence[Located]) -> Located:
+        """The last line of a computation that has no ROOT, which is said: its end may be missing."""
+        self.warn(lines[-1], "it is the last line of a computation without a ROOT")
+        return lines[-1]
 
     def instruction(self, line: Located, values: dict[str, Tree], arguments: list[Tree] | None, depth: int) -> Tree:
         it = line.instruction
@@ -150,8 +155,8 @@ class _Follow:
                 continue
             self.seen.add(name)
             body = self.module.body(name)
-            if it.opcode == "fusion" and body.root is None:
-                self.warn(body.lines[-1], "it is the last line of a computation without a ROOT")
+            if body.root is None:
+                self.without_root(body.lines)
             if it.opcode != "fusion" or aliasing.may_overwrite(body):  # else what is inside makes no difference here
                 for inner, operand in body.undefined():
                     self.warn(inner, f"operand {operand} is not there")

@@ -35,6 +35,7 @@ _AROUND = re.compile(
     r"\s*(HloModule\b(?![\w.-]*\s*=)|(FileNames|FunctionNames|FileLocations|StackFrames)\s*$|[0-9]+\s*[\"{])"
 )
 _DUMP_WHOLE = "dump the whole module: a part may be missing"
+_SPLIT = "split the file: one for each module"
 #: What a warning of a file says that is cut off.
 CUT = "the file ends inside of the"
 # A row of a table of source lines, as XLA prints it: most lines outside of computations are such.
@@ -79,7 +80,7 @@ def read_hlo(source: Source, on_error: OnError | None = None) -> Iterator[Locate
     on_error   is given the error of each line that cannot be read, and reading goes on; without it the first
                one is raised
     Raises     ParseError with the number of the line: a broken instruction, bytes that are no text, a line of more than
-               16 MiB, a line that belongs in no module, a file that ends inside of a computation.
+               16 MiB, a line that belongs in no module, a second module, a file that ends inside of a computation.
                OSError for a file that cannot be opened
 
     >>> import io
@@ -127,6 +128,8 @@ def _instructions(source: Source, on_error: OnError | None, around: Callable[[st
                 yield _located((found, computation, is_entry, number))
                 continue
         yield from place.read(number, line)
+        if place.is_second:
+            break
         plain, computation, is_entry = place.is_plain, place.computation, place.is_entry
     place.give_up()
     for what in place.open_at_the_end():
@@ -194,6 +197,8 @@ class _Place:
         self.unfinished: _Unfinished | None = None
         self.computation: str | None = None
         self.is_entry = False
+        self.is_second = False  # whether the line begins another module
+        self.begun: set[str] = set()
         self.calls: list[_Call] = []  # the instructions that the line stands inside of, the outermost first
 
     @property
@@ -212,8 +217,8 @@ class _Place:
             return self.inside(number, line)
         if opens:
             self.open(number, line, opens[2] or "", opens[1] is not None)
-        elif self.computation is None and _AROUND.match(line):
-            if self.around:
+        elif self.computation is None and (found := _AROUND.match(line)):
+            if not (found[1].startswith("HloModule") and self.begins("module", number, line)) and self.around:
                 self.around(line)
         elif _NOTHING.match(line):
             pass
@@ -293,7 +298,19 @@ class _Place:
         inside = "/".join([self.computation or "", *(call.name for call in self.calls)])
         return (Located(instruction, inside, False, number),)
 
+    def begins(self, what: str, number: int, line: str) -> bool:
+        """Whether a header or an ENTRY begins a second module, which is said: one stands before all that is in it."""
+        self.is_second = what in self.begun
+        if self.is_second:
+            error = ParseError(line, 0, f"a second {what} begins, which is not read", f"one {what}", _SPLIT)
+            self.report(error, number)
+        self.begun |= {what}
+        return self.is_second
+
     def open(self, number: int, line: str, name: str, is_entry: bool) -> None:
+        self.begun.add("module")
+        if is_entry and self.begins("ENTRY", number, line):
+            return
         before = [*self.open_at_the_end()]
         self.computation, self.is_entry, self.calls = name, is_entry, []
         if before:

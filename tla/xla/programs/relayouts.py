@@ -24,6 +24,9 @@ from .program import Located, Source
 from .text_file import OnError, report
 
 _MOVES = frozenset({"copy", "copy-start", "transpose", "reshape", "convert", "bitcast", "bitcast-convert"})
+#: Instructions whose brackets hold no operands.
+_LITERALS = frozenset({"parameter", "constant"})
+_WHOLE = "dump the whole module: a part may be missing"
 _IN_FUSIONS = frozenset({"parameter", "copy", "transpose", "reshape", "convert", "bitcast"})
 
 
@@ -157,19 +160,24 @@ def _moves(
 ) -> Iterator[Move]:
     """The moves of a computation, the fusions of moves among them if `fused`."""
     shapes: dict[str, Shape] = {}
-    for line in module.computations[name]:
+    lines = module.computations[name]
+    if on_error is not None and module.header and module.body(name).root is None:
+        what = "the last line of a computation without a ROOT"
+        report(on_error, ParseError("", 0, what, "its ROOT", _WHOLE), lines[-1].line)
+    for line in lines:
         it = line.instruction
         shapes[it.name] = it.shape
         for called in it.called if on_error is not None else ():
             if called not in module.computations:
                 why = f"computation {called} is called, and not there"
                 report(on_error, _unknown(it, why, "its text"), line.line)
+        for operand in it.operand_names if on_error is not None and it.opcode not in _LITERALS else ():
+            if operand not in shapes:
+                why = f"operand {operand} is not defined before it"
+                report(on_error, _unknown(it, why, "its instruction"), line.line)
         if it.opcode in _MOVES and it.operands:
             a = it.operands[0].shape or shapes.get(it.operands[0].name)
             b = next(arrays(it.shape), None)
-            if a is None and on_error is not None:
-                why = f"operand {it.operands[0].name} is not defined before it"
-                report(on_error, _unknown(it, why, "its instruction"), line.line)
             if isinstance(a, ArrayShape) and b is not None:
                 try:
                     yield _move(line, a, b, loops, inside)
@@ -203,7 +211,7 @@ def _fused(
 
 def _unknown(it: Instruction, why: str, expected: str) -> ParseError:
     what = f"{it.name}: {why}, so that what it moves is not known"
-    return ParseError("", 0, what, expected, "dump the whole module: a part may be missing")
+    return ParseError("", 0, what, expected, _WHOLE)
 
 
 def _move(line: Located, a: ArrayShape, b: ArrayShape, loops: tuple[Loop, ...], inside: str | None) -> Move:

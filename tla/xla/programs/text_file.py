@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import IO, Any, NamedTuple, TypeAlias
 
-from ...core.errors import ParseError
+from ...core.errors import ParseError, TlaError
 
 #: A longer line, or instruction of several lines, is refused, and passed over [bytes, or characters of a text file].
 MAX_LINE = 2**24
@@ -34,6 +34,7 @@ class _Foreign(NamedTuple):
     fix: str
 
 
+_HLO_TEXT = "HLO text, which begins with HloModule"
 _COMPILE = "compile it: jax.jit(f).lower(...).compile().as_text() is HLO text"
 _CALLER = "give the HLO text of the program that calls the kernel"
 _FOREIGN = (
@@ -45,6 +46,14 @@ _FOREIGN = (
 _MLIR = re.compile(
     r'\s*(module\b(?!.*=)|module\b.*\{\s*$|"?builtin\.module|#\w[\w.]*\s*=|!\w+\s*=|func\.func\b|"?(func|stablehlo|mhlo|vhlo|tpu)\.)'
 )
+# By the words that a report of a dump begins with: what it is.
+_REPORTS = {
+    "BufferAssignment:": "a buffer assignment",
+    "Memory Space: ": "a report on the use of memory",
+    "Total bytes used: ": "a list of buffers",
+    "HloLiveRange": "a list of live ranges",
+}
+_PROGRAM = "give the program beside it: module_....after_optimizations.txt, or the folder"
 # By the bytes that a file begins with: what it is, and what to do.
 _UNPACK, _AS_UTF_8 = "unpack it, or pack it by gzip", "write it as UTF-8: in PowerShell, Out-File -Encoding utf8"
 _BINARY = {
@@ -56,6 +65,17 @@ _BINARY = {
     b"\xff\xfe": ("a text of UTF-16", _AS_UTF_8),
     b"\xfe\xff": ("a text of UTF-16", _AS_UTF_8),
 }
+
+
+class _NoText(ParseError):
+    """A file of another kind: it has no place to show, so its message has no line with a caret."""
+
+    def __init__(self, text: str, position: int, what: str, expected: str, fix: str) -> None:
+        super().__init__(text, position, what, expected, fix)
+        TlaError.__init__(self, f"{what}, at position 0", expected, fix)
+        self.args = (text, position, what, expected, fix)
+
+
 #: The mark of UTF-8, which some editors of Windows write before a text.
 _MARK = "\ufeff"
 
@@ -129,6 +149,9 @@ def _first(lines: Iterator[str | bytes]) -> Iterator[str | bytes]:
         text = raw.decode(errors="replace") if isinstance(raw, bytes) else raw
         if _MLIR.match(text):
             raise _foreign(text + "".join(map(str, itertools.islice(lines, MAX_LOOKED_AT))))
+        for head, name in _REPORTS.items():
+            if text.startswith(head):
+                raise _NoText("", 0, f"the file is {name}, and no HLO text", _HLO_TEXT, _PROGRAM)
         yield raw
         if not _SILENT.match(text):
             return
@@ -140,7 +163,7 @@ def _unmarked(lines: Iterator[str | bytes]) -> Iterator[str | bytes]:
         if isinstance(first, bytes):
             for head, (name, fix) in _BINARY.items():
                 if first.startswith(head):
-                    raise ParseError("", 0, f"the file is {name}", "HLO text", fix)
+                    raise _NoText("", 0, f"the file is {name}", "HLO text", fix)
             yield first.removeprefix(_MARK.encode())
         else:
             yield first.removeprefix(_MARK)
@@ -152,8 +175,7 @@ _SILENT = re.compile(r"\s*(//|$)")
 
 def _foreign(text: str) -> ParseError:
     what = next(f for f in _FOREIGN if re.search(f.mark, text))
-    found = f"the file is {what.name}, and no HLO text"
-    return ParseError("", 0, found, "HLO text, which begins with HloModule", what.fix)
+    return _NoText("", 0, f"the file is {what.name}, and no HLO text", _HLO_TEXT, what.fix)
 
 
 def too_long() -> ParseError:

@@ -23,9 +23,9 @@ def integer(x: object) -> int:
     return int(leaf(x))
 
 
-def integers(x: object, keep: object = ()) -> tuple[Any, ...]:
-    """x as a tuple of plain ints, where `keep` stays as it is."""
-    return tuple(n if n == keep else integer(n) for n in as_tuple(x))
+def integers(x: object, keep: str | None = None) -> tuple[Any, ...]:
+    """x as a tuple of plain ints, where the text `keep` stays as it is."""
+    return tuple(n if isinstance(n, str) and n == keep else integer(n) for n in as_tuple(x))
 
 
 def integers_of(what: str, numbers: Sequence[int]) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from ...core.arrays import INT64_MAX
+from ...core.arrays import INT64_MAX, INT64_MIN
 from ...core.cache import plain_memo
 from ...core.display import Displayed
 from ...core.element import Width
@@ -60,7 +60,8 @@ class ArrayLayout(Record):
     """The layout of an array in memory: what stands in braces.
 
     minor_to_major                          logical dimensions, the fastest first
-    tiles                                   one tuple a level, major to minor, of sizes [elements] or COMBINE
+    tiles                                   one tuple a level, major to minor, of sizes [elements] or COMBINE, which
+                                            may be written -1, as in XLA's documents
     tail_padding_alignment_in_elements      L: the element count is rounded up to a multiple of it
     element_size_in_bits                    E: bits of an element; 0 is the default of the type
     memory_space                            S
@@ -101,7 +102,8 @@ class ArrayLayout(Record):
         dynamic_shape_metadata_prefix_bytes: int = 0,
     ) -> None:
         put(self, "minor_to_major", integers(minor_to_major))
-        put(self, "tiles", tuple(integers(t, keep=COMBINE) for t in as_tuple(tiles)))
+        read = (integers(t, keep=COMBINE) for t in as_tuple(tiles))
+        put(self, "tiles", tuple(tuple(COMBINE if n in (INT64_MIN, -1) else n for n in tile) for tile in read))
         put(self, "tail_padding_alignment_in_elements", integer(tail_padding_alignment_in_elements))
         put(self, "element_size_in_bits", integer(element_size_in_bits))
         put(self, "memory_space", integer(memory_space))
