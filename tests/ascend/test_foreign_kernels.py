@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from ascend_blocks import EXAMPLES, example, row_of
-from catlass_logs import LOGS, tensors_of
+from catlass_logs import CORES, LOGS, tensors_of
+from test_catlass_cores import CUT
 from test_convolution_blocks import convolved
 
 from tla import Layout, MakeLayout
@@ -390,6 +391,20 @@ def without(name, number):
     return made
 
 
+def renumbered(event, number):
+    """The lines of a log in which every flag of an event and a number has another one: its sets and its waits."""
+
+    def made(lines):
+        records = [json.loads(line) for line in lines]
+        chosen = [r for r in records if r.get("event") == event and r["id"] == 0]
+        for record in chosen:
+            record["id"] = number
+        assert chosen
+        return [json.dumps(r) for r in records]
+
+    return made
+
+
 LOG_FAULTS = {
     "no wait": without("WaitFlag", 14),
     "no set": without("SetFlag", 14),
@@ -403,6 +418,8 @@ LOG_FAULTS = {
     "another place of A": in_call("DataCopy", 0, ("address", 1), 2),
     "less of k": in_call("Mmad", 0, "k", -16),
     "a wider result": in_call("Fixpipe", 0, "nSize", 1),
+    "an id below 0": renumbered("MTE2_MTE1", -1),
+    "an id past the last": renumbered("MTE2_MTE1", 8),
 }
 
 
@@ -496,9 +513,9 @@ def test_tensors_and_results_that_are_none_are_refused():
 
 
 def logged(name):
-    """What the log of an example shows: its statements are the block's, or they are right, or a fault is found."""
+    """What the logs of an example show: its statements are the block's, or they are right, or a fault is found."""
     logs = [n for n in LOGS if n.split(" ")[0] == name]
-    if any(LOGS[n].get("block") for n in logs):
+    if any(LOGS[n].get("block") for n in logs) and name not in CUT:  # the slices of these come first
         return "equal"
     return "fault found" if {*logs} & {*WRONG} else "right" if logs else "-"
 
