@@ -335,7 +335,7 @@ FAULTS = {
 
 @pytest.mark.parametrize(
     ("name", "fault"),
-    some(itertools.product(["14_optimized_matmul_tla", "43_ascend950_basic_matmul"], FAULTS), 9),
+    some(itertools.product(["25_matmul_full_loadA", "43_ascend950_basic_matmul"], FAULTS), 9),
 )
 def test_a_fault_in_a_block_is_found(name, fault):
     from dataclasses import replace
