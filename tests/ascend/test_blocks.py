@@ -353,11 +353,15 @@ def test_what_a_block_takes_has_a_program():
         arch, tags = rng.choice((AtlasA2, Ascend950)), (RowMajor, ColumnMajor, ascend.zN, nZ)
         e = rng.choice(KINDS[arch])
         more = rng.choice(({}, {"bias": True}, {"scales": True}, {"split": "SPLIT_M"}, {"cores": 5}))
-        more |= {"swizzle": rng.choice((ascend.BlockSchedulerAswt, ascend.ColumnBlockSwizzle))} if "cores" in more else {}
+        more |= (
+            {"swizzle": rng.choice((ascend.BlockSchedulerAswt, ascend.ColumnBlockSwizzle))} if "cores" in more else {}
+        )
         out = rng.choice((float32, int32, half, int8)), rng.choice((RowMajor, ascend.zN))
         problem = rng.choice(((33, 35, 67), (66, 34, 66), (2, 16, 64)))
         try:
-            b = block(problem, (64,) * 3, (64,) * 3, arch, a=(e, rng.choice(tags)), b=(e, rng.choice(tags)), c=out, **more)
+            b = block(
+                problem, (64,) * 3, (64,) * 3, arch, a=(e, rng.choice(tags)), b=(e, rng.choice(tags)), c=out, **more
+            )
         except TlaError:
             continue
         assert b.check().holds, (problem, arch, b.plan)

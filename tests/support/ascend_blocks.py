@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tla import ascend
 from tla.ascend import (
     Ascend950,
     AtlasA2,

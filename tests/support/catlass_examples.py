@@ -470,7 +470,11 @@ def on_cores(e):
     if "batch" in e.more:
         return *tiles, (40, 70, 20 if words else 40), 3, 2, ()
     if "slice" in e.more:
-        return (*tiles, (70, 130, 90), 3, 1, (33, 70)) if e.more["slice"] == "m" else (*tiles, (40, 130, 90), 3, 1, (33, 90))
+        return (
+            (*tiles, (70, 130, 90), 3, 1, (33, 70))
+            if e.more["slice"] == "m"
+            else (*tiles, (40, 130, 90), 3, 1, (33, 90))
+        )
     if words:
         return *tiles, (40, 40, 150) if cut else (70, 70, 100), 8 if cut else 4, 1, ()
     if e.name.startswith("31"):  # each core has one block, and L1 all of k

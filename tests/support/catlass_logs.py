@@ -16,7 +16,6 @@ ELEMENTS = {
 }
 
 
-
 def _recorded(name):
     with gzip.open(Path(__file__).parent.parent / "data" / name, "rt") as f:
         return json.load(f)
