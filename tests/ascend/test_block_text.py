@@ -153,7 +153,7 @@ def told(s, program):
         return f"load_cbuf_to_c{s.dst[2].lower()}_mx({s.dst} + {i.dst}, {source}, {', '.join(map(str, fields))});"
     if isinstance(s, Move):
         text = s.instruction.text.replace("(dst[", f"({s.dst}[").replace(", src[", f", {s.src}[")
-        return text.replace(", index[", f", {s.beside}[")
+        return text.replace(", index[", f", {s.beside}[") if s.beside else text
     if isinstance(s, Multiply):
         return s.instruction.call(s.dst, s.a, s.b, s.bias or "")
     if isinstance(s, PipeBarrier):

@@ -339,6 +339,92 @@ def test_flags_are_set_for_every_stage():
     ]
 
 
+#: Element types of A and B on each architecture.
+KINDS = {
+    AtlasA2: (half, ascend.bf16, float32, int8, ascend.int4b),
+    Ascend950: (half, ascend.bf16, float32, int8, ascend.fp8_e4m3, ascend.fp4_e2m1),
+}
+
+
+def test_what_a_block_takes_has_a_program():
+    """What no instruction moves or multiplies is refused by `block`, not by what is asked of it afterwards."""
+    rng, made = random.Random(36), 0
+    while made < amount(40, 2000):
+        arch, tags = rng.choice((AtlasA2, Ascend950)), (RowMajor, ColumnMajor, ascend.zN, nZ)
+        e = rng.choice(KINDS[arch])
+        more = rng.choice(({}, {"bias": True}, {"scales": True}, {"split": "SPLIT_M"}, {"cores": 5}))
+        more |= (
+            {"swizzle": rng.choice((ascend.BlockSchedulerAswt, ascend.ColumnBlockSwizzle))} if "cores" in more else {}
+        )
+        out = rng.choice((float32, int32, half, int8)), rng.choice((RowMajor, ascend.zN))
+        problem = rng.choice(((33, 35, 67), (66, 34, 66), (2, 16, 64)))
+        try:
+            b = block(
+                problem, (64,) * 3, (64,) * 3, arch, a=(e, rng.choice(tags)), b=(e, rng.choice(tags)), c=out, **more
+            )
+        except TlaError:
+            continue
+        assert b.check().holds, (problem, arch, b.plan)
+        made += 1
+
+
+@pytest.mark.parametrize(
+    ("problem", "arch", "given", "message", "mended"),
+    [
+        ((34, 34, 66), AtlasA2, {"a": ascend.int4b, "b": (ascend.int4b, ColumnMajor), "c": int32}, None, {}),
+        (
+            (34, 34, 66),
+            AtlasA2,
+            {"a": (ascend.int4b, ColumnMajor), "b": ascend.int4b, "c": int32},
+            "a of int4b, ColumnMajor on AtlasA2",
+            {"a": (ascend.int4b, RowMajor)},
+        ),
+        (
+            (34, 34, 67),
+            AtlasA2,
+            {"a": ascend.int4b, "b": ascend.int4b, "c": int32},
+            "a of int4b in lines of 67 elements",
+            {"a": (ascend.int4b, MakeLayout[ascend.int4b, RowMajor](34, 67, ld=68))},
+        ),
+        (
+            (34, 35, 66),
+            AtlasA2,
+            {"a": ascend.int4b, "b": ascend.int4b, "c": int32},
+            "b of int4b in lines of 35 elements",
+            {"b": (ascend.int4b, MakeLayout[ascend.int4b, RowMajor](66, 35, ld=36))},
+        ),
+        (
+            (34, 34, 66),
+            Ascend950,
+            {"a": ascend.fp4_e2m1, "b": ascend.fp4_e2m1, "c": float32},
+            "a Mmad of fp4_e2m1 by fp4_e2m1 without scales",
+            {"scales": True},
+        ),
+        (
+            (2, 32, 34),
+            Ascend950,
+            {"a": (ascend.fp4_e2m1, ColumnMajor), "b": ascend.fp4_e2m1, "c": float32, "scales": True, "cores": 5}
+            | {"swizzle": ascend.BlockSchedulerAswt},
+            "A of the tag ColumnMajor, of which BlockSchedulerAswt has blocks that begin at 1",
+            {"a": (ascend.fp4_e2m1, RowMajor)},
+        ),
+        (
+            (8, 34, 64),
+            Ascend950,
+            {"a": ascend.fp4_e2m1, "b": ascend.fp4_e2m1, "c": float32, "scales": True, "cores": 5}
+            | {"swizzle": ascend.BlockSchedulerAswt},
+            "B of the tag RowMajor, of which BlockSchedulerAswt has blocks that begin at 17",
+            {"b": (ascend.fp4_e2m1, ColumnMajor)},
+        ),
+    ],
+)
+def test_four_bits_are_refused_at_once_and_the_fix_works(problem, arch, given, message, mended):
+    if message is not None:
+        with pytest.raises(TlaError, match=message):
+            block(problem, (64,) * 3, (64,) * 3, arch, **given)
+    assert block(problem, (64,) * 3, (64,) * 3, arch, **{**given, **mended}).check().holds
+
+
 def test_splitting_k_by_a_swizzle_that_does_not_is_refused():
     with pytest.raises(LeafTypeError, match="SplitkGemmIdentityBlockSwizzle"):
         make(splitkFactor=2, c=float32)

@@ -20,6 +20,7 @@ IN_BLOCKS = {
 IN_LOGS = {
     "scales of columns": test_foreign_kernels.SCALE_FAULTS,
     "products": test_foreign_kernels.LOG_FAULTS,
+    "types, modes and starts": test_foreign_kernels.SILENT,
     "vector cores": test_vector_logs.FAULTS,
     "transposes": test_vector_logs.TRANSPOSE_FAULTS,
 }
@@ -37,5 +38,11 @@ def test_the_seeded_faults_are_so_many():
         "sparse products": 10,
         "vector cores": 12,
     }
-    assert in_logs == {"scales of columns": 8, "products": 12, "vector cores": 23, "transposes": 6}
-    assert sum(in_blocks.values()) + sum(in_logs.values()) == 143
+    assert in_logs == {
+        "scales of columns": 8,
+        "products": 14,
+        "types, modes and starts": 15,
+        "vector cores": 23,
+        "transposes": 6,
+    }
+    assert sum(in_blocks.values()) + sum(in_logs.values()) == 160

@@ -10,8 +10,11 @@ from tla import GetTile, LeafTypeError, MakeLayout, MakeTensor, RangeError, Unpr
 from tla.ascend import (
     L0C,
     Ascend950,
+    BlockSchedulerAswt,
     BlockSchedulerIterateK,
+    ColumnBlockSwizzle,
     ColumnMajor,
+    GemmIdentityBlockSwizzle,
     RowMajor,
     SplitkGemmIdentityBlockSwizzle,
     block,
@@ -203,6 +206,18 @@ def test_an_index_that_does_not_lie_as_its_elements_do_is_not_proved_for_all_siz
         transfer(tile, l0b, element=int8, index=GetTile(index(64), (0, 0), (4, n)))
     with pytest.raises(RangeError, match="as many valid elements in src"):
         transfer(tile, MakeTensor(None, MakeLayout[int8, nZ](64, n), position="L0B"), element=int8, index=index(64))
+
+
+@pytest.mark.parametrize(
+    ("swizzle", "problem", "cores"),
+    [(BlockSchedulerAswt, (1, 15, 8), 3), (BlockSchedulerAswt, (136, 2, 40), 6), (ColumnBlockSwizzle, (2, 16, 16), 5)],
+)
+def test_blocks_that_begin_inside_of_a_block_of_the_index_are_refused(swizzle, problem, cores):
+    """The index is read in blocks of 16 columns: of the last, from another column on, what lies behind it."""
+    with pytest.raises(LeafTypeError, match=f"a sparse B with {swizzle}, which has blocks that begin at column"):
+        sparse(problem, swizzle=swizzle, cores=cores)
+    assert sparse(problem, swizzle=GemmIdentityBlockSwizzle[3, 0], cores=cores).check().holds
+    assert sparse((70, 32, 72), swizzle=swizzle, cores=1).check().holds
 
 
 def test_the_instruction_has_half_of_the_rows_of_b():

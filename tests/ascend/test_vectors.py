@@ -443,6 +443,8 @@ def test_the_texts_compile_as_the_manual_declares_them(tmp_path):
     x = MakeTensor(None, MakeLayout[half, RowMajor](4, 64), position="UB")
     lines = []
     for name, operation in OPERATIONS.items():
+        if name == "Prelu":  # no repeats
+            continue
         srcs, scalar = [x] * operation.sources, 2 if operation.scalar else None
         element = (float32, half) if name == "Cast" else half
         dst = MakeTensor(None, MakeLayout[float32, RowMajor](4, 64), position="UB") if name == "Cast" else x

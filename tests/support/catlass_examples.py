@@ -8,7 +8,7 @@ an example names, and its arguments.
 import os
 import shutil
 import subprocess
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -457,3 +457,39 @@ def logged(program, m, n, k, core=0, cores=1, batch=1, groups=()):
     """The lines that a core logs."""
     arguments = [program, *map(str, (m, n, k, core, cores, batch, *groups))]
     return subprocess.run(arguments, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+# ------------------------------------------------------------------------------------------------------ several cores
+
+
+def on_cores(e):
+    """Tiles in L1 and L0, problem, cores, batches, and ends of groups, for which an example is logged on all cores: so
+    that some have more blocks than others, and tails are on every side; where k is cut, more cores than blocks."""
+    words, cut = e.a[0] == "float", "splitk" in e.more
+    tiles = ((32, 32, 64), (32, 32, 16)) if words else ((32, 64, 64), (32, 64, 32))
+    if "batch" in e.more:
+        return *tiles, (40, 70, 20 if words else 40), 3, 2, ()
+    if "slice" in e.more:
+        return (
+            (*tiles, (70, 130, 90), 3, 1, (33, 70))
+            if e.more["slice"] == "m"
+            else (*tiles, (40, 130, 90), 3, 1, (33, 90))
+        )
+    if words:
+        return *tiles, (40, 40, 150) if cut else (70, 70, 100), 8 if cut else 4, 1, ()
+    if e.name.startswith("31"):  # each core has one block, and L1 all of k
+        return (32, 64, 128), (32, 64, 32), (40, 70, 90), 4, 1, ()
+    if e.name.startswith("41"):  # whole fractals: what it does with others is in WRONG of test_foreign_kernels.py
+        return (32, 64, 128), (32, 64, 64), (80, 144, 136), 4, 1, ()
+    if cut:  # 22 pads what begins off 256 elements
+        return *tiles, (40, 70, 256 if e.name.startswith("22") else 300), 8, 1, ()
+    return *tiles, (70, 130, 90), 4, 1, ()
+
+
+def logged_on_cores(e, folder):
+    """The record of an example in tests/data/catlass_cores.json.gz: the lines of each core, and what they are of."""
+    l1, l0, problem, cores, batch, groups = on_cores(e)
+    program = built(source(replace(e, l1=l1, l0=l0)), e.arch, folder, e.name)
+    lines = [logged(program, *problem, core, cores, batch, groups) for core in range(cores)]
+    made = {"l1": l1, "l0": l0, "problem": problem, "batch": batch, "groups": groups, "lines": lines}
+    return {"arch": e.arch, "a": e.a, "b": e.b, "c": e.c, **made}

@@ -1,4 +1,5 @@
-"""What CATLASS's kernels issue on a core, recorded: `tests/data/catlass_logs.json.gz`; data/README.md says how."""
+"""What CATLASS's kernels issue on a core, and on all of several, recorded: `tests/data/catlass_logs.json.gz` and
+`catlass_cores.json.gz`; data/README.md says how."""
 
 import gzip
 import json
@@ -14,8 +15,13 @@ ELEMENTS = {
     "uint8": ascend.uint8,
 }
 
-with gzip.open(Path(__file__).parent.parent / "data" / "catlass_logs.json.gz", "rt") as f:
-    LOGS = json.load(f)
+
+def _recorded(name):
+    with gzip.open(Path(__file__).parent.parent / "data" / name, "rt") as f:
+        return json.load(f)
+
+
+LOGS, CORES = _recorded("catlass_logs.json.gz"), _recorded("catlass_cores.json.gz")
 
 
 def tensors_of(log):

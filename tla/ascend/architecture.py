@@ -79,6 +79,9 @@ class Architecture:
     def __repr__(self) -> str:
         return self.name
 
+    def __hash__(self) -> int:
+        return hash(self.name)  # a mapping of sizes has none
+
 
 def _row(name: str, cores: tuple[int, ...], **sizes: int) -> Architecture:
     return Architecture(name, MappingProxyType({place: kib * 1024 for place, kib in sizes.items()}), cores)

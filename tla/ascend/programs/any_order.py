@@ -148,7 +148,7 @@ class Order:
         key, first = (s.event, s.id), ends_of(s.event)[0]
         if key in self.flags:
             self._wrong("flag", f"SetFlag {s.event} {s.id} twice, with no WaitFlag between", event)
-        if not 0 <= s.id <= (most := most_id(s.event)):
+        if (most := most_id(s.event)) < s.id or s.id < 0:
             self._wrong("flag", f"SetFlag {s.event} {s.id}: ids go from 0 to {most}", event)
         self.flags[key] = self.pipes[first] | self._own(first)
 

@@ -6,7 +6,8 @@ Source: ours.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,7 +110,25 @@ def check(
     if values:
         what = f"the numbers of {next(iter(values))!r:.20} beside {type(plain[0]).__name__ if plain else 'no result'}"
         raise LeafTypeError(what, "values= beside Computed", "leave out values=")
-    return check_program(program, plain)
+    report = check_program(program, plain)
+    return replace(report, findings=(*_of_other_types(program, plain), *report.findings))
+
+
+def _of_other_types(program: Program, results: Sequence[Product | Copied]) -> Iterator[Finding]:
+    """The first Mmad that takes bits for another type than they have, and the first Fixpipe of each result with another
+    ReLU: elements do not tell these."""
+    products = {r.c: r for r in results if isinstance(r, Product)}
+    known = {tuple(program.buffers[x].element for x in (r.a, r.b)) for r in products.values()}
+    found: dict[str, Finding] = {}
+    for s in program.body:
+        if isinstance(s, Multiply) and products and s.instruction.elements[1:] not in known:
+            types, wanted = s.instruction.elements[1:], " or ".join(f"{a} by {b}" for a, b in sorted(known, key=str))
+            found.setdefault("", Finding("value", f"a Mmad of {types[0]} by {types[1]}, not {wanted}"))
+        if isinstance(s, Move) and s.src == "L0C" and s.dst in products:
+            text = "without ReLU, not with it" if products[s.dst].relu else "with ReLU, not without it"
+            if ("reluEn" in s.instruction.settings) != products[s.dst].relu:
+                found.setdefault(s.dst, Finding("value", f"{s.dst} {text}"))
+    return iter(found.values())
 
 
 def _require_result(r: object) -> None:

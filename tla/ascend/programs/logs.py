@@ -90,6 +90,20 @@ _SILENT = frozenset(
 
 #: AscendC's QuantMode_t with a scale of each column, by number: VDEQF16 and every second one behind it.
 _OF_COLUMNS = range(4, 17, 2)
+#: AscendC's QuantMode_t by number: what may be converted, and to what; of NoQuant nothing is.
+_MODES: dict[int, tuple[str, tuple[str, ...]]] = {1: ("float", ("half",)), 2: ("float", ("bf16",))}
+for _first, _source, *_targets in (
+    (3, "int32", "half"),
+    (5, "float", "int8", "uint8"),
+    (7, "int32", "int8", "uint8"),
+    (9, "int32", "bf16"),
+    (11, "float", "half"),
+    (13, "float", "bf16"),
+    (15, "float", "float"),
+):
+    _MODES[_first] = _MODES[_first + 1] = _source, (*_targets,)
+#: The bits of a fractal, in which LoadData2D counts where it begins.
+_FRACTAL = 512 * 8
 #: The filterConfig of LoadData3DParamsV2Pro for strides, sizes and dilations of 1.
 _ONE_PLACE = 0x10101010101
 
@@ -232,8 +246,9 @@ def _operand(argument: Any, buffers: Mapping[str, Buffer]) -> Operand:
 
 
 def _place(t: _Tensor, buffers: Mapping[str, Buffer], bits: int) -> tuple[str, int]:
-    """The buffer that a tensor lies in, and where in it [elements of so many bits]."""
+    """The buffer that a tensor lies in, and where in it [elements of so many bits]; RangeError inside of one."""
     if t.place != "GM":
+        _require_whole(t, t.address, bits)
         return t.place, t.address * 8 // bits
     inside = [b for b in buffers.values() if b.position == "GM" and b.address <= t.address]
     if not inside:
@@ -241,7 +256,15 @@ def _place(t: _Tensor, buffers: Mapping[str, Buffer], bits: int) -> tuple[str, i
         what = f"the address {t.address:#x} in global memory"
         raise RangeError(what, f"one in a tensor: {known}", "give the tensor, with its address")
     b = max(inside, key=lambda b: b.address)
+    _require_whole(t, t.address - b.address, bits)
     return b.name, (t.address - b.address) * 8 // bits
+
+
+def _require_whole(t: _Tensor, begin: int, bits: int) -> None:
+    """RangeError for a tensor that begins inside of an element."""
+    if begin * 8 % bits:
+        what = f"the address {t.address:#x} of {t.place}, inside of an element of {bits} bits"
+        raise RangeError(what, f"a multiple of {bits // 8} bytes", "log a kernel of whole elements")
 
 
 def _fill(args: list[Any], buffers: Mapping[str, Buffer]) -> Fill:
@@ -262,6 +285,9 @@ def _multiply(args: list[Any], buffers: Mapping[str, Buffer], sparse: bool) -> M
     fields |= {name: int(args[-1][name]) for name in ("disableGemv",) if name in args[-1]}
     (dst, at_c), (left, at_a), (right, at_b) = (_place(t, buffers, t.element.bits) for t in (c, a, b))
     bias = _place(third[0], buffers, third[0].element.bits) if third else None
+    if args[-1].get("cmatrixSource") and not fields["cmatrixInitVal"] and bias is None:
+        expected = "biases among its arguments, or sums in L0C that it adds to"
+        raise LeafTypeError("a Mmad with cmatrixSource=1, and no biases", expected, "log a kernel that multiplies so")
     elements = (c.element, a.element, b.element)
     scaled = "mx_" in str(args[1]["type"]) or a.element.name.startswith("fp4")
     i = MmadInstruction(at_c, at_a, at_b, bias[1] if bias else None, fields, elements, scaled, sparse)
@@ -314,9 +340,28 @@ def _move(record: dict[str, Any], state: _State, buffers: Mapping[str, Buffer]) 
         d = "UB0"
         _require_halves(to.place, parameters)
     _require_no_less(name, parameters)
-    i = TransferInstruction(name, at, start, parameters, element, form)
+    if (begun := parameters.get("startIndex", 0)) and name in ("LoadData2D", "LoadDataWithSparse"):
+        start += begun * _FRACTAL // read
+        parameters = {**parameters, "startIndex": 0}
+    if name.startswith("LoadData") and (odd := [f for f in ("startIndex", "addrMode") if parameters.get(f)]):
+        what = f"a {name} with {odd[0]}={parameters[odd[0]]}"
+        raise LeafTypeError(what, "0: fractals one behind another", "log a kernel that moves so")
+    if begin.place == "L0C":
+        _require_mode(begin, to, fields)
+    relu = {"reluEn": "true"} if fields.get("reluEn") or fields.get("reluPre") else {}
+    i = TransferInstruction(name, at, start, parameters, element, form, relu)
     _ = i.moved  # where a field is missing, this raises
     return Move(d, s, i, beside, first)
+
+
+def _require_mode(begin: _Tensor, to: _Tensor, fields: Mapping[str, Any]) -> None:
+    """LeafTypeError for a Fixpipe whose quantPre does not convert the accumulator's type to that of its destination."""
+    mode = int(fields.get("quantPre", -1))
+    source, targets = _MODES.get(mode, (begin.element.name, (begin.element.name,)))
+    if 0 <= mode <= max(_MODES) and (begin.element.name != source or to.element.name not in targets):
+        what = f"a Fixpipe of {begin.element} to {to.element} with quantPre={mode}"
+        expected = f"{source} to {' or '.join(targets)}" if mode else "no conversion"
+        raise LeafTypeError(what, expected, "set the QuantMode_t of these types")
 
 
 def _require_columns(given: _Tensor | None, place: str, p: Mapping[str, int]) -> _Tensor:

@@ -17,23 +17,23 @@ from ...core.ints import known, leaf
 from ...core.layout import Layout, require_origin
 from ...symbolic.proofs import least
 from ...symbolic.symint import SymInt
-from ..architecture import AtlasA2, as_architecture
+from ..architecture import Architecture, AtlasA2, as_architecture
 from ..element import as_element
 from ..recognize import recognize
 from ..schedules import BlockSwizzle, GemmIdentityBlockSwizzle, Schedule
 from ..schedules.schedule import positive, sizes_of
 from ..schedules.swizzles import require_product_swizzle
-from ..tags import GIVEN, PaddingColumnMajor, PaddingRowMajor, RowMajor, Tag, nZ, zN
+from ..tags import GIVEN, ColumnMajor, PaddingColumnMajor, PaddingRowMajor, RowMajor, Tag, nZ, zN
 from ..transfers.fixpipe import settings_of
 from .any_matmul import AnyMatmulBlock
 from .any_paddings import AnyPaddings
 from .any_sizes import NAMES, unit_of
 from .block import L1_TAGS, Operand, Plan, Tiling
 from .matmul import MatmulBlock
-from .mmad import accumulator_of, require_sparse
+from .mmad import MX_PAIR, accumulator_of, require_scaled, require_sparse
 from .paddings import Padded, padded, paddings_of
 from .scales import require_scales
-from .sparse import require_sparse_tiles
+from .sparse import INDEX_COLUMNS, require_sparse_tiles
 from .vector_cores import MOST_UB, require_split, require_whole_halves
 
 #: The stages of each memory, where nothing else is said.
@@ -123,6 +123,8 @@ def block(
     if scales:
         require_scales(arch, k, (left.element, left.tag), (right.element, right.tag), (tiles[2], inner[2]))
     total = accumulator_of(left.element, right.element, arch)
+    require_scaled(left.element, right.element, arch, MX_PAIR, scales)
+    _require_halves_of_bytes({"a": left, "b": right}, arch)
     _require_scale(quant, scale, settings_of(out.element, total, quant, relu, "AtlasA" not in arch.name))
     factor = positive("splitkFactor", splitkFactor)
     tiling = Tiling(tiles, inner, _stages(stages, unit_flag, bias, split))
@@ -222,22 +224,38 @@ def _require_starts(schedule: Schedule, matrices: Mapping[str, tuple[Operand, tu
             unit = _unit(x, side)
             if odd := sorted(at for start in starts if (at := start[mode]) % unit):
                 what = f"{name} of the tag {x.tag}, of which {schedule.swizzle} has blocks that begin at {odd[0]}"
-                raise LeafTypeError(what, f"multiples of {unit}", f"write {name.lower()}=({x.element}, RowMajor)")
+                tag = ColumnMajor if name == "B" and x.element.bits == 4 else RowMajor
+                raise LeafTypeError(what, f"multiples of {unit}", f"write {name.lower()}=({x.element}, {tag})")
 
 
 def _require_vector_starts(schedule: Schedule, plan: Plan) -> None:
-    """LeafTypeError for biases, and scales of columns, where a swizzle has blocks that begin inside of 32 bytes of them:
-    what is read then ends behind the last."""
+    """LeafTypeError for biases, scales of columns, and the index of a sparse B, where a swizzle has blocks that begin
+    inside of a unit of them: what is read then ends behind the last."""
     starts = {b.start[1] for blocks in schedule.table for b in blocks if min(b.extents) > 0}
-    for there, what, element in (
-        (plan.bias, "biases", plan.total),
-        (plan.channels, "quant='PER_CHANNEL'", uint64),
+    for there, what, unit, why in (
+        (plan.bias, "biases", int(plan.total.C0), "whole 32 bytes"),
+        (plan.channels, "quant='PER_CHANNEL'", int(uint64.C0), "whole 32 bytes"),
+        (plan.sparse, "a sparse B", INDEX_COLUMNS, "whole blocks of its index"),
     ):
-        if odd := sorted(at for at in starts if there and at % int(element.C0)):
+        if odd := sorted(at for at in starts if there and at % unit):
             what = f"{what} with {schedule.swizzle}, which has blocks that begin at column {odd[0]}"
-            raise LeafTypeError(
-                what, f"multiples of {element.C0}: whole 32 bytes", "write GemmIdentityBlockSwizzle[3, 0]"
-            )
+            raise LeafTypeError(what, f"multiples of {unit}: {why}", "write GemmIdentityBlockSwizzle[3, 0]")
+
+
+def _require_halves_of_bytes(matrices: Mapping[str, Operand], arch: Architecture) -> None:
+    """LeafTypeError for matrices of 4 bits that no instruction brings to L0, RangeError for lines of half a byte more."""
+    for name, x in ((n, x) for n, x in matrices.items() if x.element.bits == 4):
+        if name == "a" and L1_TAGS[x.tag] is nZ and "AtlasA" in arch.name:
+            expected = "RowMajor or zN: only B is transposed in 4 bits"
+            raise LeafTypeError(f"a of {x.element}, {x.tag} on {arch}", expected, f"write a=({x.element}, RowMajor)")
+        if x.tag not in (RowMajor, ColumnMajor):
+            continue
+        outer = 0 if x.tag is RowMajor else 1
+        line, lines = known(x.layout.stride[outer]), known(x.layout.shape[outer])
+        if line is not None and line % 2 and lines != 1:
+            size = ", ".join(str(known(n)) for n in x.layout.shape)
+            fix = f"write {name}=({x.element}, MakeLayout[{x.element}, {x.tag}]({size}, ld={line + 1}))"
+            raise RangeError(f"{name} of {x.element} in lines of {line} elements", "whole bytes: an even number", fix)
 
 
 def _widths(n: Any, tile: int) -> set[int]:
@@ -251,7 +269,9 @@ def _unit(x: Operand, side: int) -> int:
     """The rows, or the columns, that a tile of a matrix begins at a multiple of."""
     if x.tag in (PaddingRowMajor, PaddingColumnMajor):
         return int(modes_of(x.layout.shape[side])[0])
-    return int(x.element.C0) if (x.tag, side) in ((zN, 1), (nZ, 0)) else 1
+    if (x.tag, side) in ((zN, 1), (nZ, 0)):
+        return int(x.element.C0)
+    return 8 // math.gcd(8, x.element.bits) if (x.tag, side) in ((RowMajor, 1), (ColumnMajor, 0)) else 1
 
 
 def _require_added(c: Element, total: Element, bias: bool, relu: bool) -> None:

@@ -240,7 +240,7 @@ def mmad(
         )
     _require_sums(m, n, k, init or bias is not None)
     fields = _fields(m, n, k, arch, init and bias is None, unit_flag, vector)
-    _require_scaled(left, right, arch, k, scaled)
+    require_scaled(left, right, arch, k, scaled)
     if sparse:
         require_sparse((left, right), arch, k, bias is not None)
     bias_at = sides[3].at if bias is not None else None
@@ -321,7 +321,7 @@ def require_sparse(kinds: tuple[Element, Element], arch: Architecture, k: Any, b
         raise RangeError(f"a sparse product of k = {k}", f"a multiple of {INDEXED}: whole bytes of the index", fix)
 
 
-def _require_scaled(a: Element, b: Element, arch: Architecture, k: Any, scaled: bool) -> None:
+def require_scaled(a: Element, b: Element, arch: Architecture, k: Any, scaled: bool) -> None:
     """LeafTypeError where types have no scales, or only scaled products; RangeError for a k that cuts a pair."""
     names = {a.name, b.name}
     if scaled and not (names <= MX_TYPES and arch.name not in _A2):

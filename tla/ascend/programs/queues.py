@@ -148,7 +148,7 @@ class Queues:
                 what = f"{_text(event)} may come before the one before it is waited for"
                 self.early.append(Trouble("early", what, event))
             flag.set += 1
-            if not 0 <= s.id <= (most := most_id(s.event)):
+            if (most := most_id(s.event)) < s.id or s.id < 0:
                 self.troubles.append(Trouble("id", f"{_text(event)}: ids go from 0 to {most}", event))
             flag.up.append((done, event))
         elif unit_flag(s) == 3:

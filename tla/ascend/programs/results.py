@@ -27,6 +27,7 @@ class Product(NamedTuple):
     scales    the names of the tensors of scales of a and b, of MX types; None without
     sparse    the name of the index of a 4:2 sparse b, of which then half of the rows are stored; None of others
     channels  the name of the vector whose elements the columns are multiplied by, or None
+    relu      whether negative elements become 0 on the way out, which a log is asked for
 
     >>> from tla.ascend import Product
     >>> Product("C", "A", "B").terms(64)
@@ -44,6 +45,7 @@ class Product(NamedTuple):
     scales: tuple[str, str] | None = None
     sparse: str | None = None
     channels: str | None = None
+    relu: bool = False
 
     def terms(self, end: int, begin: int = 0) -> Sum:
         """The terms of each element of a block."""

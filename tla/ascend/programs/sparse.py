@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 #: The rows of a matrix of which one fractal is stored: 32 of 64.
 DEPTH = 64
+#: The columns of a block of the index: 8 by 16 bytes.
+INDEX_COLUMNS = 16
 
 
 def require_sparse_tiles(tag: Tag, depths: tuple[int, int]) -> None:
