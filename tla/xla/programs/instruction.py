@@ -337,19 +337,20 @@ _remembered_literal = known_memo(_literal)
 
 @known_memo
 def _begun(before: str) -> tuple[str, bool]:
-    """What stands before the name, one text for all lines that begin so; whether it says ROOT."""
+    """The text before a name, one for all lines that begin so, and whether it says ROOT."""
     return before, "ROOT" in before
 
 
 _Instruction = open_twin(Instruction)
-_Later("head", lambda it: f"{it._before}{it.name} = ")
-_Later("gap", lambda it: " ")
-_Later("tail", lambda it: it._tail.text)
-_Later("operands", lambda it: tuple(map(_name_alone, zip(_NO_TEXT, _NO_SHAPE, it._operands.split(",")))))
 
 # Most of what there is to make: operands that are names alone, made at once.
 _NO_TEXT, _NO_SHAPE = itertools.repeat(""), itertools.repeat(None)
 _name_alone: Callable[[tuple[str, None, str]], Operand] = functools.partial(tuple.__new__, Operand)
+
+_Later("head", lambda it: f"{it._before}{it.name} = ")
+_Later("gap", lambda it: " ")
+_Later("tail", lambda it: it._tail.text)
+_Later("operands", lambda it: tuple(map(_name_alone, zip(_NO_TEXT, _NO_SHAPE, it._operands.split(",")))))
 
 
 def _by_marks(line: str) -> Instruction:
