@@ -60,6 +60,7 @@ def scratch_of(row: Any) -> tuple[Any, Any] | None:
         return row[0], row[1]
     if type(row).__name__ == "SemaphoreType":
         return None
-    if all(hasattr(row, name) for name in ("memory_space", "shape", "dtype")):
-        return (row.dtype, tuple(row.shape)) if str(row.memory_space).lower() == "vmem" else None
+    place, shape, dtype = (getattr(row, name, None) for name in ("memory_space", "shape", "dtype"))
+    if place is not None and shape is not None and dtype is not None:
+        return (dtype, tuple(shape)) if str(place).lower() == "vmem" else None
     raise LeafTypeError(f"scratch {row!r:.60}", "(element type, shape)", "write ('f32', (8, 128))")
