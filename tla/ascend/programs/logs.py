@@ -209,7 +209,7 @@ def _statements(record: dict[str, Any], state: _State, buffers: Mapping[str, Buf
     elif name in CALLS:
         yield computation(name, args, lambda x: _operand(x, buffers), state.mask)
     elif name in _BESIDE:
-        fields = dict(zip(_SCALES, map(int, args[2:]), strict=True))
+        fields: dict[str, int] = dict(zip(_SCALES, map(int, args[2:]), strict=True))
         yield _scales_beside(_BESIDE[name], int(args[0]), int(args[1]), fields)
     elif name in _MOVES:
         yield from _with_scales(record, state, buffers)
