@@ -80,10 +80,11 @@ def tables(value: dict[str, Any], least: int = 0) -> list[tuple[str, list[list[s
 
     least   what is listed takes so many bytes
     """
-    rows = [["space", "before", "after", "", ""]]
-    peaks = ((p["name"], (p["before"], p["after"])) for p in value["peaks"])
-    for name, (one, two) in (*peaks, ("XLA's peak", value["reported"]), ("moved", value["moved"])):
-        rows.append([name, f"{one:,}", f"{two:,}", f"{two - one:+,}", _growth(one, two)])
+    rows = [["space", "before", "after", "", "", "of"]]
+    peaks = ((p["name"], (p["before"], p["after"]), p["capacity"]) for p in value["peaks"])
+    for name, (one, two), there in (*peaks, ("XLA's peak", value["reported"], None), ("moved", value["moved"], None)):
+        part = terminal.part_of(two, there)
+        rows.append([name, f"{one:,}", f"{two:,}", f"{two - one:+,}", _growth(one, two), part])
     found = [("peaks, and bytes read and written by moves that wait:", rows)]
     for part, title in (
         ("buffers", "buffers that differ (* at a peak):"),

@@ -374,7 +374,7 @@ def _peak_text(value: dict[str, Any], curve: tuple[int, ...]) -> str:
     rows = [["bytes", "", "waste", "space", "of", "at"]]
     for v in value["spaces"]:
         at = "{instruction} in {computation}, line {line}, step {step} of ".format(**v["at"]) + str(value["steps"])
-        of = "" if v["capacity"] is None else f"{v['bytes'] / v['capacity']:.1%} of {in_units(v['capacity'])}"
+        of = terminal.part_of(v["bytes"], v["capacity"])
         numbers = [f"{v['bytes']:,}", in_units(v["bytes"]), terminal.percent(v["waste_bytes"], v["bytes"])]
         rows.append([*numbers, v["name"], of, at])
     name = _vocabulary.space_name(value["space"])

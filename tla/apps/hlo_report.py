@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from .. import xla
 from ..core.errors import printable
 from ..xla.shapes.curve import in_units
+from . import terminal
 from .hlo_moves import moves_of, moves_text
 
 #: So many buffers are drawn each by itself, the largest; the others together. So many rows has the table.
@@ -118,7 +119,7 @@ def _part(title: str, rows: Sequence[Sequence[str]]) -> str:
 
 
 def _space_line(peak: xla.Peak) -> str:
-    of = "" if peak.capacity is None else f"{peak.bytes / peak.capacity:.1%} of {in_units(peak.capacity)}"
+    of = terminal.part_of(peak.bytes, peak.capacity)
     lost = f"{peak.waste / peak.bytes:.1%}" if peak.bytes else ""
     where = f"step {peak.step}, {peak.at.instruction.name}, line {peak.at.line}"
     cells = (f"{peak.bytes:,} ({in_units(peak.bytes)})", of, lost, where)
@@ -227,9 +228,9 @@ def summary_text(value: dict[str, Any], width: int | None) -> str:
     """The summary as lines, none longer than the terminal: 22 at most."""
     lines = [f"{value['steps']} steps; the peak of each memory space, and its padding:"]
     lines += [] if value["spaces"] else ["  nothing in it takes memory"]
-    for s in value["spaces"][:6]:
-        of = "" if s["capacity"] is None else f"  {s['bytes'] / s['capacity']:.1%} of {in_units(s['capacity'])}"
-        lines.append(f"  {s['name']:<10} {s['bytes']:>15,} {in_units(s['bytes']):>10} {_share(s)}{of}")
+    for s in sorted(sorted(value["spaces"], key=lambda s: -s["bytes"])[:6], key=lambda s: s["space"]):
+        of = terminal.part_of(s["bytes"], s["capacity"])
+        lines.append(f"  {s['name']:<10} {s['bytes']:>15,} {in_units(s['bytes']):>10} {_share(s)}  {of}".rstrip())
     if value["spaces"]:
         lines += ["", f"in {value['spaces'][0]['name']} then: {value['held']} buffers, the largest with their padding:"]
     for b in value["buffers"]:

@@ -280,6 +280,15 @@ def percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "0.0 %"
 
 
+def part_of(size: int, capacity: int | None) -> str:
+    """The part of a memory that bytes are; empty where its size is not known.
+
+    >>> part_of(64 * 1024, 128 * 1024)
+    '50.0% of 128 KiB'
+    """
+    return "" if capacity is None else f"{size / capacity:.1%} of {in_units(capacity)}"
+
+
 def grouped(n: int | str) -> str:
     """A number with commas; the text of a symbol as it is."""
     return f"{n:,}" if isinstance(n, int) else n

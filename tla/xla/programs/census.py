@@ -28,12 +28,14 @@ class ProgramPeak:
     path    the file
     space   the number n of S(n)
     bytes, waste   what is held there, and how much of it holds no element
+    capacity       what one core has of the space [bytes]; None where the generation or the size is not known
     """
 
     path: str
     space: int
     bytes: int
     waste: int
+    capacity: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,7 @@ def _of_file(path: Path) -> Census:
         if b.shape is not None:
             count, size, lost = shapes.get(str(b.shape), (0, 0, 0))
             shapes[str(b.shape)] = (count + 1, size + b.bytes, lost + b.waste)
-    peaks = [ProgramPeak(str(path), p.space, p.bytes, p.waste) for p in found.peak.values()]
+    peaks = [ProgramPeak(str(path), p.space, p.bytes, p.waste, p.capacity) for p in found.peak.values()]
     peaks.sort(key=lambda p: (-p.bytes, p.path, p.space))
     warned = ((str(path), f"the first of {len(found.warnings)}: {found.warnings[0]}"),) if found.warnings else ()
     return Census(1, dict(sorted(shapes.items())), tuple(peaks[:KEPT]), warned=warned)

@@ -16,6 +16,7 @@ from ...core.errors import require_type
 from .collectives import Collective, collectives
 from .memory import Buffer, Memory
 from .relayouts import Move, relayouts
+from .targets import TARGETS
 from .vocabulary import space_name
 
 T = TypeVar("T")
@@ -30,11 +31,14 @@ class PeakChange:
 
     space            the number n of S(n)
     before, after    what is held at the peak; 0 where nothing is there
+    capacity         what one core has of the space, of the generation that the second is for [bytes]; None where
+                     it is not known
     """
 
     space: int
     before: int
     after: int
+    capacity: int | None = None
 
     @property
     def name(self) -> str:
@@ -119,16 +123,20 @@ def difference(before: Memory, after: Memory) -> Difference:
         fix = "write difference(memory(a), memory(b))"
         require_type(given, Memory, "difference of a", "what tla.xla.memory gives", fix)
     spaces = sorted({*before.peak, *after.peak})
-    sizes = [[m.peak[s].bytes if s in m.peak else 0 for m in (before, after)] for s in spaces]
+    there = TARGETS[after.target].capacity if after.target else {}
     moves = [[move for move in relayouts(m.module) if not move.free] for m in (before, after)]
     return Difference(
         (before.reported, after.reported),
-        tuple(PeakChange(space, *pair) for space, pair in zip(spaces, sizes)),
+        tuple(PeakChange(s, _held(before, s), _held(after, s), there.get(s)) for s in spaces),
         _sorted(_buffers(before, after)),
         _sorted(_moves(*moves)),
         (_waited(moves[0]), _waited(moves[1])),
         _sorted(_collectives(collectives(before.module), collectives(after.module))),
     )
+
+
+def _held(memory: Memory, space: int) -> int:
+    return memory.peak[space].bytes if space in memory.peak else 0
 
 
 def _waited(moves: Sequence[Move]) -> int:

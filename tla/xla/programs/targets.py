@@ -2,8 +2,8 @@
 
 Source: libtpu 0.0.51, which names the sizes where it refuses a program: "exceeds available HBM (15.75G)" of arrays that
 are too large, "would exceed memory (size=134217728)" of the scratch operand of a Pallas kernel in VMEM and in SMEM;
-tables of tuples in its buffer assignments of 200 programs. CMEM of v4, and the memory of a SparseCore's vector subcore:
-JAX jax/_src/pallas/mosaic/tpu_info.py.
+tables of tuples in its buffer assignments of 200 programs. CMEM of v4: JAX jax/_src/pallas/mosaic/tpu_info.py. Sync
+flags and a SparseCore's memories: libtpu 0.0.52, where it refuses kernels (tests/bench/tpu/capacities.py).
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ class Target:
 
     name       as default_layout has it: v5e
     line       the tables of tuples take a multiple of this [bytes]
-    capacity   by memory space, as S(n) numbers it: what one core has for a program [bytes]; spaces whose size is not
-               known are left out
+    capacity   by memory space, as S(n) numbers it: what one core has for a program [bytes], of a SparseCore its
+               sequencer or one of its tiles; what is not known is left out, and the host's memory, which is no part
+               of a chip
     """
 
     name: str
@@ -36,22 +37,32 @@ class Target:
     capacity: Mapping[int, int]
 
 
-def _target(name: str, line: int, hbm: float, vmem: int, smem: int, **more: int) -> Target:
-    """A row of the table: HBM in GiB as libtpu prints it, VMEM in MiB, SMEM in KiB; CMEM in bytes."""
-    sizes = {0: int(hbm * _GIB), 1: vmem * _MIB, 6: smem * _KIB, **({3: more["cmem"]} if "cmem" in more else {})}
+def _target(
+    name: str, line: int, hbm: float, vmem: int, smem: int, flags: int, more: Mapping[int, int] | None = None
+) -> Target:
+    """A row of the table: HBM in GiB as libtpu prints it, VMEM in MiB, SMEM in KiB; sync flags and more in bytes."""
+    sizes = {0: int(hbm * _GIB), 1: vmem * _MIB, 2: flags, 6: smem * _KIB, **(more or {})}
     return Target(name, line, MappingProxyType(dict(sorted(sizes.items()))))
+
+
+def _sparse_core(tile: int, tile_flags: int) -> dict[int, int]:
+    """The memories of a SparseCore: of a tile its sixteenth of SPMEM [KiB], and its sync flags [bytes].
+
+    Of SMEM it is what a program may take, so many words: libtpu keeps the last ones.
+    """
+    return {8: 28 * _KIB, 10: tile_flags, 11: 16327 * 4, 12: 2047 * 4, 15: tile * _KIB}
 
 
 TARGETS = {
     target.name: target
     for target in (
-        _target("v2", 1024, 7.48, 16, 16),
-        _target("v3", 1024, 15.48, 16, 16),
-        _target("v4", 512, 15.25, 16, 1024, cmem=67_000_000),
-        _target("v5e", 512, 15.75, 128, 1024),
-        _target("v5p", 32, 95.73, 64, 1024),
-        _target("v6e", 32, 31.24, 128, 1024),
-        _target("tpu7x", 32, 94.74, 64, 1024),
+        _target("v2", 1024, 7.48, 16, 16, 1024),
+        _target("v3", 1024, 15.48, 16, 16, 1024),
+        _target("v4", 512, 15.25, 16, 1024, 2048, {3: 67_000_000}),
+        _target("v5e", 512, 15.75, 128, 1024, 2048),
+        _target("v5p", 32, 95.73, 64, 1024, 2048, _sparse_core(512, 128)),
+        _target("v6e", 32, 31.24, 128, 1024, 2048, _sparse_core(256, 128)),
+        _target("tpu7x", 32, 94.74, 64, 1024, 16384, _sparse_core(512, 256)),
     )
 }
 
@@ -97,7 +108,8 @@ def target_beside(path: object) -> str | None:
 
     path   of a file that --xla_dump_to wrote, or an open file
     """
-    path = getattr(path, "name", path)
+    if not isinstance(path, os.PathLike):  # a Path's name has no folder
+        path = getattr(path, "name", path)
     if not isinstance(path, str | os.PathLike) or is_text(path):  # who reads a text refuses it
         return None
     beside = Path(re.sub(r"\.(?:before|after)_[^.]*(?:\.\w+)*$", "", os.fspath(path)) + ".target_arguments.txt")

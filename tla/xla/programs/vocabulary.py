@@ -23,7 +23,7 @@ from .program import Located
 #: asynchronous operation: sync flags and words of its sequencer and of its tiles, in the order of its own enumeration.
 SPACES = {
     0: "HBM", 1: "VMEM", 2: "sync flags", 3: "CMEM", 4: "constants", 5: "host", 6: "SMEM", 8: "SparseCore sync flags",
-    10: "SparseCore tile sync flags", 11: "SparseCore SMEM", 12: "SparseCore tile SMEM", 15: "SparseCore SPMEM",
+    10: "SparseCore tile sync flags", 11: "SparseCore SMEM", 12: "SparseCore tile SMEM", 15: "SparseCore tile SPMEM",
 }  # fmt: skip
 
 #: What the compiler's memory usage report calls them where that is no color_n: names of numbers, the same for every
