@@ -1,4 +1,4 @@
-"""The choice of a block for a problem: tiles, stages and swizzle, all of a stated space, by the estimate.
+"""The choice of a block for a problem: tiles, stages, unit flags and swizzle, all of a stated space, by the estimate.
 
 Source: ours. The tiles of CATLASS's examples are in the space.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import shown
 from ...core.layout import require_origin
 from ..architecture import Architecture, AtlasA2, as_architecture
-from ..schedules import GemmIdentityBlockSwizzle
+from ..schedules import Block, GemmIdentityBlockSwizzle
 from ..schedules.schedule import positive, sizes_of
 from ..tags import ColumnMajor, RowMajor
 from .block import Operand, Plan
@@ -32,13 +33,14 @@ SWIZZLES = tuple((offset, direction) for offset in (1, 2, 3, 4, 5, 6, 8) for dir
 class Tried(NamedTuple):
     """A tiling that was tried.
 
-    l1, l0   its tiles;  stages  of L0C;  swizzle  (offset, direction), None where it was not predicted
-    cycles   predicted; where that was not needed, as it takes more than another, so many at least
-    exact    whether they are predicted
+    l1, l0      its tiles;  stages  of L0C;  unit_flag  whether Fixpipe begins while Mmad still runs
+    swizzle     (offset, direction) of the fastest, None where that was not needed
+    cycles      predicted; where that was not needed, as another takes no more, so many at least
+    exact       whether they are predicted
 
     >>> from tla.ascend import plan
     >>> print(*plan((64, 64, 64)).tried[0])
-    (16, 64, 64) (16, 64, 64) 1 (1, 0) 638 True
+    (16, 64, 64) (16, 64, 64) 1 True (1, 0) 622 True
 
     Source: ours.
     """
@@ -46,6 +48,7 @@ class Tried(NamedTuple):
     l1: tuple[int, int, int]
     l0: tuple[int, int, int]
     stages: int
+    unit_flag: bool
     swizzle: tuple[int, int] | None
     cycles: int
     exact: bool
@@ -61,7 +64,7 @@ class Planned:
     >>> from tla.ascend import plan
     >>> chosen = plan((64, 64, 64))
     >>> chosen.block.plan.tiling.l1, chosen.estimate.cycles, len(chosen.tried)
-    ((16, 64, 64), 638, 48)
+    ((16, 64, 64), 622, 96)
 
     Source: ours.
     """
@@ -74,18 +77,23 @@ class Planned:
         """The reason of the choice: what it takes and is bound by, what was compared, and the next best."""
         best, e = self.tried[0], self.estimate
         share = 100 * {**e.pipes, **e.memory}[e.bound] // max(e.cycles, 1)
-        predicted = sum(t.exact for t in self.tried)
+        flags = {False: "without unit flags", True: "with unit flags"}
+        compared = " or ".join(flags[flag] for flag in sorted({t.unit_flag for t in self.tried}))
         rows = [
-            f"{shown(best.l1)} in L1, {shown(best.l0)} in L0, {self.block.schedule.swizzle}: {e.cycles} cycles "
-            "predicted",
+            f"{shown(best.l1)} in L1, {shown(best.l0)} in L0, {flags[best.unit_flag]}, {self.block.schedule.swizzle}: "
+            f"{e.cycles} cycles predicted",
             f"bound by {e.bound}, which is busy {share}% of the time",
-            f"the fewest of {len(self.tried)} tilings: {predicted} were predicted, the others take at least as many",
+            f"no other of {len(self.tried)} tilings, {compared}, takes fewer by any of {len(SWIZZLES)} swizzles",
         ]
-        others = [t for t in self.tried if t.l1[:2] != best.l1[:2]]
-        if others:
-            other = min(others, key=lambda t: t.cycles)
-            more = 100 * (other.cycles - best.cycles) / max(best.cycles, 1)
-            rows.append(f"next: {shown(other.l1)} in L1, {'' if other.exact else 'at least '}{more:.1f}% more")
+        for what, others in (
+            ("", [t for t in self.tried if t.l1[:2] != best.l1[:2]]),
+            (f", {flags[not best.unit_flag]}", [t for t in self.tried if t.unit_flag != best.unit_flag]),
+        ):
+            if others:
+                other = min(others, key=lambda t: t.cycles)
+                more = 100 * (other.cycles - best.cycles) / max(best.cycles, 1)
+                least = "" if other.exact else "at least "
+                rows.append(f"next{what}: {shown(other.l1)} in L1, {least}{more:.1f}% more")
         return "\n".join(rows)
 
     def __str__(self) -> str:
@@ -93,28 +101,30 @@ class Planned:
 
 
 def plan(problem: Any, arch: Any = AtlasA2, *, cores: Any = None, rates: Any = None, **more: Any) -> Planned:
-    """Choose the tiles, the stages of L0C and the swizzle of a block: the fewest cycles that are predicted, of
-    a stated space.
+    """Choose the tiles, the stages of L0C, unit flags and the swizzle of a block: the fewest cycles that are predicted,
+    of a stated space.
 
     problem   (m, n, k) [elements];  arch  AtlasA2, AtlasA3, or with `rates` another
     cores     how many there are; by default the architecture's fewest
     rates     a Rates; by default those published for the architecture
-    more      what `block` takes besides: a, b, c, bias, unit_flag, quant, scale, relu
+    more      what `block` takes besides: a, b, c, bias, quant, scale, relu; unit_flag, which is chosen if left out
     Returns   Planned
     Raises    what `block` raises; RangeError for problems of more than a million products a core; LeafTypeError where no
               rates are published, and for l1=, l0=, stages= and swizzle=, which are chosen
 
     The space: m and n of 16 to 512 as CATLASS's examples have them; L0A and L0B in two stages, of the most of k that
     they hold, or of half of it; L1 in two stages, of the most of these, or of a power of two of them; L0C in one stage,
-    or in two where it holds them. For each m and n the swizzle, of strips of 1 to 8 blocks along m or n, by which all
-    cores together read least from global memory. Law: no block of the space has a smaller estimate.
+    or in two where it holds them, or in one with unit flags; swizzles of strips of 1 to 8 blocks along m or n. Of equally
+    fast swizzles the one by which all cores together read least from global memory. Law: no block of the space has a
+    smaller estimate.
 
     >>> from tla.ascend import plan
     >>> print(plan((4096, 4096, 4096), cores=24))
-    (128,256,256) in L1, (128,256,32) in L0, GemmIdentityBlockSwizzle[3, 1]: 745534 cycles predicted
-    bound by M, which is busy 96% of the time
-    the fewest of 2477 tilings: 2 were predicted, the others take at least as many
-    next: (112,256,256) in L1, at least 0.1% more
+    (128,256,256) in L1, (128,256,64) in L0, with unit flags, GemmIdentityBlockSwizzle[3, 1]: 723646 cycles predicted
+    bound by M, which is busy 99% of the time
+    no other of 3923 tilings, without unit flags or with unit flags, takes fewer by any of 14 swizzles
+    next: (112,256,256) in L1, at least 3.1% more
+    next, without unit flags: (128,256,256) in L1, at least 0.1% more
 
     Source: ours.
     """
@@ -132,6 +142,24 @@ def plan(problem: Any, arch: Any = AtlasA2, *, cores: Any = None, rates: Any = N
     return _Space(problem, arch, min(arch.cores) if cores is None else cores, speed, more).best()
 
 
+class _Tiling(NamedTuple):
+    """A tiling of the space, with the cycles that it takes at least."""
+
+    bound: int
+    l1: tuple[int, int, int]
+    l0: tuple[int, int, int]
+    stages: int
+    unit_flag: bool
+
+
+class _Way(NamedTuple):
+    """What a swizzle deals: for each list of sizes of blocks a core's blocks, and the cycles of what cores share."""
+
+    swizzle: tuple[int, int]
+    lists: dict[tuple[tuple[int, int, int], ...], tuple[Block, ...]]
+    memory: int
+
+
 class _Space:
     """The tilings of a problem, each with what it takes at least, and with its estimate."""
 
@@ -141,38 +169,41 @@ class _Space:
         require_products(-(-m // 512) * -(-n // 512) * -(-k // 64) // positive("cores", cores))
         probe: MatmulBlock = block(problem, (128, 128, 64), (128, 128, 64), arch, cores=cores, **more)
         self.sizes, self.plan, self.count = probe.problem, probe.plan, probe.schedule.cores
-        self._swizzles: dict[tuple[int, int], tuple[int, int]] = {}
+        self._ways: dict[tuple[int, int], list[_Way]] = {}
 
     def best(self) -> Planned:
         """The tiling with the fewest cycles: predicted in the order of their least, up to where none can be better."""
         found: list[Tried] = []
         chosen, least = None, math.inf
         # of equal ones with fewer instructions
-        for bound, l1, l0, stages in sorted(self._tilings(), key=lambda t: (t[0], -t[2][2])):
-            if bound > least:
-                found.append(Tried(l1, l0, stages, None, bound, False))
-                continue
-            made = self._made(l1, l0, stages)
-            cycles = _cycles(made, self.rates)
-            found.append(Tried(l1, l0, stages, (made.schedule.offset, made.schedule.direction), cycles, True))
-            if cycles < least:
-                chosen, least = made, cycles
+        for tiling in sorted(self._tilings(), key=lambda t: (t.bound, -t.l0[2], t.unit_flag)):
+            swizzle, cycles = self._fastest(tiling, least) if tiling.bound < least else (None, tiling.bound)
+            found.append(Tried(*tiling[1:], swizzle, cycles, swizzle is not None))
+            if swizzle is not None:
+                chosen, least = found[-1], cycles
         if chosen is None:
             raise RangeError(f"no tiling of {shown(self.sizes)} on {self.arch}", "one that fits", "take narrower types")
         found.sort(key=lambda t: (not t.exact, t.cycles))
-        return Planned(chosen, chosen.estimate(self.rates), tuple(found))
+        made = self._made(*chosen[:5])
+        return Planned(made, made.estimate(self.rates), tuple(found))
 
-    def _tilings(self) -> Iterator[tuple[int, tuple[int, int, int], tuple[int, int, int], int]]:
-        """Yield for each tiling what it takes at least, its tiles in L1 and L0, and the stages of L0C."""
+    def _tilings(self) -> Iterator[_Tiling]:
+        """The tilings of the space, each with what it takes at least."""
         m, n, _ = self.sizes
+        flags = (self.plan.unit_flag,) if "unit_flag" in self.more else (False, True)
         for high, wide in itertools.product(self._lengths(m), self._lengths(n)):
-            if self.plan.scale_of_fixpipe == "fb" and 8 * wide > self.arch.sizes["FixBuf"]:
+            tables = (
+                (self.plan.scale_of_fixpipe == "fb", 8, "FixBuf"),
+                (self.plan.bias, self.plan.total.bits // 8, "Bias"),
+            )
+            if any(there and each * wide > self.arch.sizes[table] for there, each, table in tables):
                 continue
-            for l1, l0 in self._depths(high, wide):
-                alone = self.plan.unit_flag or -(-m // high) * -(-n // wide) <= self.count
-                for stages in (1,) if alone else (1, 2):
-                    if 4 * high * wide * stages <= self.arch.sizes["L0C"]:
-                        yield self._least(l1, l0), l1, l0, stages
+            alone = -(-m // high) * -(-n // wide) <= self.count
+            fit = [s for s in ((1,) if alone else (1, 2)) if 4 * high * wide * s <= self.arch.sizes["L0C"]]
+            for l1, l0 in self._depths(high, wide) if fit else ():
+                least = self._least(l1, l0)
+                for flag in flags:
+                    yield from (_Tiling(least[flag], l1, l0, s, flag) for s in (fit[:1] if flag else fit))
 
     @property
     def _unit(self) -> int:
@@ -195,19 +226,27 @@ class _Space:
             for count in sorted({parts, *(2**i for i in range(parts.bit_length()))} - {0}):
                 yield (high, wide, deep * count), (high, wide, deep)
 
-    def _least(self, l1: tuple[int, int, int], l0: tuple[int, int, int]) -> int:
-        """The cycles that the busiest core takes at least, by its blocks, which are as many as an even share:
-        no fewer, no smaller.
+    def _least(self, l1: tuple[int, int, int], l0: tuple[int, int, int]) -> tuple[int, int]:
+        """The cycles that the busiest core takes at least, without and with unit flags, by its blocks, which are as many
+        as an even share: no fewer, no smaller.
 
-        Nothing is multiplied before the first tiles have come, and nothing stored before all is multiplied.
+        Nothing is multiplied before the first tiles have come. Behind the last Mmad's begin there is that Mmad, and
+        what it has summed is stored: the one after the other, with unit flags side by side.
         """
         kinds = self._kinds(l1)
         share = -(-sum(count for _, _, count in kinds) // self.count)
         cost = _Costs(self.plan, self.rates, self.sizes, l1, l0)
-        first, last, store = (min(f(m, n) for m, n, _ in kinds) for f in (cost.first, cost.last, cost.store))
+        first = min(cost.first(m, n) for m, n, _ in kinds)
         loads, moves, products = (self._cheapest(f, kinds, share) for f in (cost.load, cost.move, cost.multiply))
-        store = 0 if self.plan.unit_flag else store
-        return max(loads + last, moves + store, first + products + store)
+        ends = [(cost.last(m, n), cost.products_of_last(m, n), cost.store(m, n)) for m, n, _ in kinds]
+
+        def least(out: Callable[[int, int], int]) -> int:
+            behind_loads = min(tile - last + out(last, store) for last, tile, store in ends)
+            behind_moves = min(out(last, store) for last, _, store in ends)
+            behind_products = min(out(last, store) - last for last, _, store in ends)
+            return max(loads + behind_loads, moves + behind_moves, first + products + behind_products)
+
+        return least(operator.add), least(max)
 
     def _kinds(self, l1: tuple[int, int, int]) -> list[tuple[int, int, int]]:
         """The m and n of blocks, and how many have them."""
@@ -216,28 +255,57 @@ class _Space:
         return [(m, n, i * j) for (m, i), (n, j) in itertools.product(rows.items(), columns.items()) if i * j]
 
     def _cheapest(self, cost: Callable[[int, int], int], kinds: list[tuple[int, int, int]], share: int) -> int:
-        """The cycles of as many blocks as a share has, the cheapest; or of all, shared out evenly, if more."""
+        """The cycles of as many blocks as a share has, the cheapest; or of all, shared out evenly, or of the dearest
+        block, if more."""
         priced = sorted((cost(m, n), count) for m, n, count in kinds)
         even, total = sum(c * count for c, count in priced) // self.count, 0
         for c, count in priced:
             taken = min(count, share)
             total, share = total + c * taken, share - taken
-        return max(even, total)
+        return max(even, total, priced[-1][0])
 
-    def _made(self, l1: tuple[int, int, int], l0: tuple[int, int, int], stages: int) -> MatmulBlock:
-        """The block of a tiling, by the swizzle of which all cores together read least from global memory."""
-        told = {"L1": 2, "L0A": 2, "L0B": 2, "L0C": stages}
+    def _fastest(self, tiling: _Tiling, least: float) -> tuple[tuple[int, int] | None, int]:
+        """The swizzle of a tiling with the fewest cycles, and how many; None, and how many at least, where there is none
+        with fewer than `least`."""
+        ways = self._dealt(tiling.l1)
+        clock = Clock(self._made(*tiling[1:], ways[0].swizzle).plan, self.rates)
+        took, found, best = {}, None, []
+        for way in ways:
+            cycles = max(way.memory, tiling.bound)
+            for extents, blocks in way.lists.items():
+                if cycles >= least:
+                    break
+                if extents not in took:
+                    took[extents] = clock.cycles(blocks)
+                cycles = max(cycles, took[extents])
+            best.append(cycles)
+            if cycles < least:
+                found, least = way.swizzle, cycles
+        return found, min(best)
 
-        def dealt(swizzle: tuple[int, int]) -> MatmulBlock:
-            how = GemmIdentityBlockSwizzle[swizzle]
-            made: MatmulBlock = block(
-                self.given, l1, l0, self.arch, cores=self.cores, stages=told, swizzle=how, **self.more
-            )
-            return made
+    def _dealt(self, l1: tuple[int, int, int]) -> list[_Way]:
+        """The ways that cores are dealt blocks of m and n, those first by which they read least from global memory."""
+        if l1[:2] not in self._ways:
+            ways: dict[frozenset[Any], tuple[Any, _Way]] = {}
+            for swizzle in SWIZZLES:
+                schedule = GemmIdentityBlockSwizzle[swizzle](self.sizes, l1, cores=self.count)
+                lists = {tuple(b.extents for b in blocks): blocks for blocks in schedule.table}
+                # the core with most to compute first: it says soonest that a way is too slow
+                lists = dict(sorted(lists.items(), key=lambda x: -sum(map(math.prod, x[0]))))
+                read = schedule.traffic(self.plan.a.element)
+                way = _Way(swizzle, lists, max(shared(self.plan, schedule, self.rates).values()))
+                # where cores compute the same blocks, only what they read tells ways apart
+                key = frozenset(lists)
+                ways[key] = min(ways.get(key, (read, way)), (read, way), key=lambda x: x[0])
+            self._ways[l1[:2]] = [way for _, way in sorted(ways.values(), key=lambda x: x[0])]
+        return self._ways[l1[:2]]
 
-        if l1[:2] not in self._swizzles:
-            self._swizzles[l1[:2]] = min(SWIZZLES, key=lambda s: dealt(s).schedule.traffic(self.plan.a.element))
-        return dealt(self._swizzles[l1[:2]])
+    def _made(self, l1: Any, l0: Any, stages: int, unit_flag: bool, swizzle: Any) -> MatmulBlock:
+        """The block of a tiling by a swizzle."""
+        told = {"stages": {"L1": 2, "L0A": 2, "L0B": 2, "L0C": stages}, "unit_flag": unit_flag}
+        how = GemmIdentityBlockSwizzle[swizzle]
+        made: MatmulBlock = block(self.given, l1, l0, self.arch, cores=self.cores, swizzle=how, **{**self.more, **told})
+        return made
 
 
 class _Costs:
@@ -249,11 +317,12 @@ class _Costs:
         self.plan, self.rates, self.k, r, k = plan, rates, sizes[2], rates, sizes[2]
         tiles = [min(l1[2], k - i) for i in range(0, k, l1[2])]
         parts = [min(l0[2], t - i) for t in tiles for i in range(0, t, l0[2])]
-        c0 = int(plan.a.element.C0)
+        c0, each = int(plan.a.element.C0), r.words if plan.a.element.bits == 32 else 1
         self.tiles = {t: tiles.count(t) for t in {tiles[0], tiles[-1]}}
         self.starts = 2 * len(parts) * r.l0_start
-        self.deep = sum(-(-p // c0) for p in parts) * (r.words if plan.a.element.bits == 32 else 1)
-        self.ends = tiles[0], parts[0], -(-tiles[-1] // c0)
+        self.deep = sum(-(-p // c0) for p in parts) * each
+        self.ends = tiles[0], parts[0]
+        self.lasts = -(-parts[-1] // c0) * each, -(-tiles[-1] // c0) * each
 
     def _bytes(self, m: int, n: int, k: int) -> tuple[int, int]:
         return m * k * self.plan.a.element.bits // 8, n * k * self.plan.b.element.bits // 8
@@ -278,16 +347,16 @@ class _Costs:
 
     def first(self, m: int, n: int) -> int:
         """The cycles before the first Mmad: a tile of A and one of B in L1, and a part of B in L0."""
-        tile, part, _ = self.ends
+        tile, part = self.ends
         return self._loaded(m, n, tile) + self.rates.l0_start + self._bytes(m, n, part)[1] // self.rates.l0b
 
     def last(self, m: int, n: int) -> int:
-        """The cycles after the last tile has come: of it all products, and what FIX stores."""
-        if self.plan.unit_flag:
-            return 0
-        each = self.rates.words if self.plan.a.element.bits == 32 else 1
-        products = -(-m // 16) * -(-n // 16) * self.ends[2] * each
-        return products + self.store(m, n)
+        """The cycles of the last Mmad."""
+        return -(-m // 16) * -(-n // 16) * self.lasts[0]
+
+    def products_of_last(self, m: int, n: int) -> int:
+        """The cycles of all products of the last tile of k."""
+        return -(-m // 16) * -(-n // 16) * self.lasts[1]
 
     def store(self, m: int, n: int) -> int:
         """The cycles of FIX."""
@@ -302,10 +371,3 @@ def _least_packages(x: Operand, rows: int, columns: int) -> int:
     if x.tag is ColumnMajor and rows < high:
         return packages(columns, rows * x.element.bits // 8)
     return rows * columns * x.element.bits // 8 // PACKAGE
-
-
-def _cycles(made: MatmulBlock, rates: Rates) -> int:
-    """The cycles of a block's estimate."""
-    clock = Clock(made.plan, rates)
-    lists = {tuple(b.extents for b in blocks): blocks for blocks in made.schedule.table}
-    return max(*map(clock.cycles, lists.values()), *shared(made.plan, made.schedule, rates).values())
