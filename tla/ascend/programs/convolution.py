@@ -34,9 +34,8 @@ from ..transfers.side import tensor_at
 from .block import once, placed
 from .check import check_numbers
 from .convolution_numbers import C0, Window, blocked, definition, held, part_of
-from .matmul import of_cores
 from .mmad import mmad
-from .results import Report, together
+from .results import Report, of_cores, together
 from .statements import FILLED, Buffer, Fill, Move, Multiply, Part, PipeBarrier, Program, SetFlag, WaitFlag, in_gm
 from .text import of_programs
 from .values import execute_program, merged, numbers_of

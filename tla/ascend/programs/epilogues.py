@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...core.element import Element, half
 from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import shown
+from ...core.ints import IntLike
 from ...core.layout import Layout
 from ...tensors.tensor import Tensor
 from ...tensors.views import GetTile
@@ -29,7 +30,7 @@ from ..transfers.side import tensor_at
 from ..vectors.instruction import EITHER, SCALAR_FIRST, VectorInstruction
 from ..vectors.plan import vector
 from .check import SAME, check_numbers
-from .results import Report
+from .results import Report, of_cores, together
 from .statements import Buffer, Compute, Move, Part, PipeBarrier, Program, SetFlag, WaitFlag, in_gm
 from .text import of_programs
 from .values import execute_program, merged
@@ -197,17 +198,23 @@ class Epilogue:
                 held["D"] = i.computed(read, c.dtype.type(step.scalar or 0))
         return held["D"]
 
-    def check(self, core: int) -> Report:
-        """Check the program of a vector core, on random numbers between -4 and 4 with nothing rounded: its tiles of D are the
-        activation of C, all else of D stays."""
+    def check(self, core: IntLike | None = None) -> Report:
+        """Check the programs of all vector cores, or of one, on random numbers between -4 and 4 with nothing rounded: its
+        tiles of D are the activation of C, all else of D stays.
+
+        Raises RangeError for a core that there is not.
+        """
         import numpy as np
 
         c, d = np.random.default_rng(0).uniform(-4, 4, (2, *self.shape))
+        return together(self._checked(*chosen, c, d) for chosen in of_cores([*enumerate(self.programs)], core))
+
+    def _checked(self, core: int, program: Program, c: Any, d: Any) -> Report:
         wanted = d.copy()
         for (row, column), (rows, columns) in self.boxes(core):
             here = (slice(row, row + rows), slice(column, column + columns))
             wanted[here] = self.function(c[here])
-        return check_numbers(self.programs[core], {"C": c, "D": d}, {"D": wanted}, SAME)
+        return check_numbers(program, {"C": c, "D": d}, {"D": wanted}, SAME)
 
     def execute(self, c: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Execute the programs of all vector cores on a matrix: D. Each instruction's result is rounded to its type.

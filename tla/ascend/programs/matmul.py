@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core.element import fp8_e8m0, uint8
 from ...core.errors import RangeError
 from ...core.int_tuple import size
-from ...core.ints import IntLike, leaf
+from ...core.ints import IntLike
 from ...core.layout import Layout, require_origin
 from ...core.leaf_arithmetic import ceil_div
 from ...core.values import rounded
@@ -27,7 +27,7 @@ from .channels import channel_numbers, scale_in_gm
 from .check import check_program
 from .estimate import Clock, Estimate, Span, estimated, rates_of
 from .paddings import Paddings
-from .results import Product, Report, together
+from .results import Product, Report, of_cores, together
 from .scales import padded_scales, scales_in_gm
 from .sparse import densified, index_layout
 from .statements import Buffer, Move, Multiply, Program, in_gm
@@ -38,7 +38,6 @@ from .values import execute_program, merged
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-R = TypeVar("R")
 
 #: The events of a part of k at least: flags, the loads to L0, and Mmad.
 _EVENTS = 9
@@ -309,11 +308,3 @@ def executed(
         what = f"{int(np.isnan(result).sum())} elements of C that nothing has written"
         raise RangeError(what, "all", "check() says why")
     return rounded(np.asarray(result), dtype)
-
-
-def of_cores(table: Sequence[R], core: IntLike | None) -> Sequence[R]:
-    """The rows of a table for every core, or for one; RangeError for a core that there is not."""
-    number = None if core is None else int(leaf(core))
-    if number is not None and not 0 <= number < len(table):
-        raise RangeError(f"check of core {number}", f"0 to {len(table) - 1}", "leave out core=")
-    return table if number is None else table[number : number + 1]

@@ -5,14 +5,18 @@ Source: ours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+from ...core.errors import RangeError
+from ...core.ints import IntLike, leaf
 from ...symbolic.conditions import Condition
 from ..schedules import Block
 from .memory import Touched
 from .origins import Sum, Term, joined, scale_term
+
+R = TypeVar("R")
 
 #: So many findings are told; more are counted.
 MOST_FINDINGS = 20
@@ -166,3 +170,11 @@ def together(reports: Iterable[Report]) -> Report:
         counts[what] = counts.get(what, 0) + n
     notes = {n.what: n for r in found for n in r.notes}
     return Report(tuple(f for r in found for f in r.findings), tuple(notes.values()), counts)
+
+
+def of_cores(table: Sequence[R], core: IntLike | None) -> Sequence[R]:
+    """The rows of a table for every core, or for one; RangeError for a core that there is not."""
+    number = None if core is None else int(leaf(core))
+    if number is not None and not 0 <= number < len(table):
+        raise RangeError(f"check of core {number}", f"0 to {len(table) - 1}", "leave out core=")
+    return table if number is None else table[number : number + 1]
