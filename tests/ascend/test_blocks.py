@@ -22,9 +22,11 @@ from tla.ascend import (
     block,
     float32,
     half,
+    int4b,
     int8,
     int32,
     nZ,
+    zN,
     zZ,
 )
 from tla.ascend.programs import Multiply, SetFlag
@@ -341,7 +343,7 @@ def test_flags_are_set_for_every_stage():
 
 #: Element types of A and B on each architecture.
 KINDS = {
-    AtlasA2: (half, ascend.bf16, float32, int8, ascend.int4b),
+    AtlasA2: (half, ascend.bf16, float32, int8, int4b),
     Ascend950: (half, ascend.bf16, float32, int8, ascend.fp8_e4m3, ascend.fp4_e2m1),
 }
 
@@ -371,27 +373,27 @@ def test_what_a_block_takes_has_a_program():
 @pytest.mark.parametrize(
     ("problem", "arch", "given", "message", "mended"),
     [
-        ((34, 34, 66), AtlasA2, {"a": ascend.int4b, "b": (ascend.int4b, ColumnMajor), "c": int32}, None, {}),
+        ((34, 34, 66), AtlasA2, {"a": int4b, "b": (int4b, ColumnMajor), "c": int32}, None, {}),
         (
             (34, 34, 66),
             AtlasA2,
-            {"a": (ascend.int4b, ColumnMajor), "b": ascend.int4b, "c": int32},
+            {"a": (int4b, ColumnMajor), "b": int4b, "c": int32},
             "a of int4b, ColumnMajor on AtlasA2",
-            {"a": (ascend.int4b, RowMajor)},
+            {"a": (int4b, RowMajor)},
         ),
         (
             (34, 34, 67),
             AtlasA2,
-            {"a": ascend.int4b, "b": ascend.int4b, "c": int32},
+            {"a": int4b, "b": int4b, "c": int32},
             "a of int4b in lines of 67 elements",
-            {"a": (ascend.int4b, MakeLayout[ascend.int4b, RowMajor](34, 67, ld=68))},
+            {"a": (int4b, MakeLayout[int4b, RowMajor](34, 67, ld=68))},
         ),
         (
             (34, 35, 66),
             AtlasA2,
-            {"a": ascend.int4b, "b": ascend.int4b, "c": int32},
+            {"a": int4b, "b": int4b, "c": int32},
             "b of int4b in lines of 35 elements",
-            {"b": (ascend.int4b, MakeLayout[ascend.int4b, RowMajor](66, 35, ld=36))},
+            {"b": (int4b, MakeLayout[int4b, RowMajor](66, 35, ld=36))},
         ),
         (
             (34, 34, 66),
@@ -519,3 +521,36 @@ def test_a_logged_mmad_of_no_products_leaves_what_is_there(size):
     results = [ascend.Product("C", "A", "B")]
     assert ascend.check([*log[:i], mmad_of(**{size: 0}), *log[i:]], tensors, results).holds
     assert not ascend.check([*log[:i], mmad_of(), *log[i:]], tensors, results).holds
+
+
+@pytest.mark.parametrize(("tag", "step"), [(RowMajor, None), (RowMajor, 70001), (ColumnMajor, None), (ColumnMajor, 99)])
+def test_loads_of_the_same_sizes_that_begin_elsewhere_move_their_own_tile(tag, step):
+    """Each reads the places that numpy's index has, and has the fields of one that is proved alone."""
+    rng, sizes = random.Random(f"{tag} {step}"), (90, 75)
+    a = MakeLayout[half, tag](*sizes, ld=step) if step else MakeLayout[half, tag](*sizes)
+    line = step or sizes[tag is RowMajor]
+    made = block((90, 40, 75), (32, 48, 32), (32, 48, 16), a=(half, a)).plan
+    for _ in range(amount(8, 80)):
+        start, tile = (rng.randint(0, 58), rng.randint(0, 43)), rng.choice(((32, 32), (5, 32), (32, 17)))
+        found = made.load("A", start, tile)
+        rows, columns = (np.arange(s, s + n) for s, n in zip(start, tile))
+        steps = (line, 1) if tag is RowMajor else (1, line)
+        wanted = rows[:, None] * steps[0] + columns * steps[1]
+        read = [i.src + int(i.moved.src(c)) for i in found for c in np.ndindex(*map(int, i.moved.src.origin_shape))]
+        assert sorted(read) == sorted(wanted.flat)
+        alone = block((90, 40, 75), (32, 48, 32), (32, 48, 16), a=(half, a)).plan.load("A", start, tile)
+        assert tuple(found) == tuple(alone)
+
+
+def test_what_a_place_asks_is_asked_of_each_tile():
+    """A start inside of a byte is refused, also behind one of the same sizes that is right; in fractals each is proved."""
+    made = block((64, 64, 128), (64, 64, 64), (64, 64, 64), a=int4b, b=(int4b, ColumnMajor), c=int32).plan
+    assert made.load("A", (0, 64), (64, 64))
+    for start in ((0, 1), (0, 63)):
+        with pytest.raises(RangeError, match="a tile at element"):
+            made.load("A", start, (64, 64))
+    assert made.load("A", (0, 2), (64, 64))
+    fractals = block((64, 64, 128), (32, 64, 64), (32, 64, 64), a=(half, zN)).plan
+    assert fractals.load("A", (0, 16), (32, 64))
+    with pytest.raises(TlaError):
+        fractals.load("A", (0, 8), (32, 64))

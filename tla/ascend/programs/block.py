@@ -25,7 +25,8 @@ from ..tags import L0C, ColumnMajor, PaddingColumnMajor, PaddingRowMajor, RowMaj
 from ..transfers import transfer
 from ..transfers.fixpipe import scaled_by
 from ..transfers.instruction import TransferInstruction
-from ..transfers.side import tensor_at
+from ..transfers.proof import require_place
+from ..transfers.side import side_of, tensor_at
 from ..transfers.sparse import STORED
 from . import channels
 from .channels import channel_row, load_channels, load_fb, scaled
@@ -160,7 +161,22 @@ class Plan:
         """The instructions that move a tile of A or B from global memory to L1."""
         x, layout = (self.a, self.l1_layouts[0]) if which == "A" else (self.b, self.l1_layouts[1])
         src = GetTile(self._gm(x), self.held(which, *start), self.held(which, *sizes))
-        return self.move(src, tensor_at("L1", layout), x.element)
+        tile = side_of(src, x.element)
+        if x.tag not in (RowMajor, ColumnMajor) or tile.symbols:
+            return self.move(src, tensor_at("L1", layout), x.element)
+        # Lines lie at one step from one another, wherever a tile begins: element (i, j) of a tile is i and j times the
+        # strides behind its first. So what is proved to move one tile moves each of the same sizes, begun at that
+        # tile's first element. What is asked of the place itself, GetTile and require_place ask for each tile anew.
+        require_place("GM", tile, self.arch)
+        if (which, tile.valid) not in self._proved:
+            self._proved[which, tile.valid] = tile.at, self.move(src, tensor_at("L1", layout), x.element)
+        at, made = self._proved[which, tile.valid]
+        return made if at == tile.at else tuple(replace(i, src=i.src + tile.at - at) for i in made)
+
+    @functools.cached_property
+    def _proved(self) -> dict[Any, tuple[int, tuple[TransferInstruction, ...]]]:
+        """The loads of plain matrices by matrix and sizes: where the tile begins that each is proved for."""
+        return {}
 
     def load_l0(
         self, which: str, start: tuple[int, int], sizes: tuple[int, int]

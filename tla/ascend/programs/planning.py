@@ -153,7 +153,7 @@ class _Tiling(NamedTuple):
 
 
 class _Way(NamedTuple):
-    """What a swizzle deals: for each list of sizes of blocks a core's blocks, and the cycles of what cores share."""
+    """The blocks that a swizzle deals to cores, by the list of their sizes; and the cycles of the memory that all share."""
 
     swizzle: tuple[int, int]
     lists: dict[tuple[tuple[int, int, int], ...], tuple[Block, ...]]
