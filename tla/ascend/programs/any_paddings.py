@@ -170,7 +170,7 @@ def _shared(x: _Rows) -> tuple[list[Assign], Any, list[Assign]]:
 
 
 def _dealt(x: _Rows) -> tuple[list[Assign], Any, list[Assign]]:
-    """the tiles that are dealt to a core in turn: names, the number of tiles, names of each."""
+    """The tiles that are dealt to a core in turn: names, the number of tiles, names of each."""
     tile, span = x.dim("Tile", at_least=0), x.dim("Span", at_least=0)  # C divides what is not negative
     names = [
         _assign(x.units, smaller(x.room, ceil_div(x.wide // ceil_div(x.wide, x.room * x.c0), x.c0))),
