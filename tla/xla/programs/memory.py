@@ -71,7 +71,7 @@ class Buffer:
     def waste_by_dimension(self) -> tuple[int, ...]:
         """The bytes that each dimension costs by its padding; empty for a table, and where it is not known."""
         try:
-            return () if self.shape is None else waste_by_dimension(self.shape)
+            return () if self.shape is None else _waste_by_dimension(self.shape)
         except TlaError:
             return ()
 
@@ -227,7 +227,7 @@ def _held(found: Flow, whole: Mapping[int, str]) -> Iterator[Buffer]:
             yield _buffer(found, v, wasted, kind or v.kind, first, min(last, end))
 
 
-_waste = plain_memo(waste)
+_waste, _waste_by_dimension = plain_memo(waste), plain_memo(waste_by_dimension)
 
 
 def _spans(values: list[Value]) -> list[tuple[Value, int, int]]:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ...core.cache import plain_memo
 from ...core.errors import LoweringError, ParseError, printable
 from ...core.reader import nearest
-from .instruction import Instruction, attributes_of
+from .instruction import Instruction, attributes_of, entries
 from .program import Located, Source, read_lines
 from .text_file import OnError
 
@@ -165,14 +165,14 @@ class Module:
 
 
 def _op_name(it: Instruction) -> str:
-    return it.metadata.get("op_name", "") if "op_name=" in it.tail else ""
+    return entries(it._tail.metadata).get("op_name", "")
 
 
 def _led_back(lines: Iterable[Located]) -> dict[str, str]:
     """By instruction of a computation: its op_name, or that of the first operand that has or was led back to one."""
     names: dict[str, str] = {}
     for it in (x.instruction for x in lines):
-        names[it.name] = _op_name(it) or next((names[o.name] for o in it.operands if names.get(o.name)), "")
+        names[it.name] = _op_name(it) or next((names[o] for o in it.operand_names if names.get(o)), "")
     return names
 
 
