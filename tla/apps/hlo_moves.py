@@ -19,16 +19,17 @@ def moves_of(module: xla.Module) -> dict[str, Any]:
     unread: list[ParseError] = []  # which `memory` has said
     found = [m for m in xla.relayouts(module, on_error=unread.append) if not m.free]
     waited = [m for m in found if not m.overlapped]
+    names = {x.instruction.name for _number, x in module.body(module.entry or "").parameters}
     return {
         "waited": sum(m.bytes for m in waited),
         "prefetched": sum(m.bytes for m in found if m.overlapped),
-        "arguments": [_argument(module, m) for m in waited if _is_argument(module, m)][:_MOST],
+        "arguments": [_argument(module, m) for m in [m for m in waited if _is_argument(m, names)][:_MOST]],
     }
 
 
-def _is_argument(module: xla.Module, move: xla.Move) -> bool:
-    """Whether a move is of an argument, into another order or type, and each time that the program runs."""
-    names = {x.instruction.name for _number, x in module.body(module.entry or "").parameters}
+def _is_argument(move: xla.Move, names: set[str]) -> bool:
+    """Whether a move is of an argument, one of these names, into another order or type, and each time that the program
+    runs."""
     operands = move.line.instruction.operands
     plain = move.line.instruction.opcode in ("copy", "fusion") and move.source.dimensions == move.destination.dimensions
     apart = {"order", "type"} & {*move.changes}

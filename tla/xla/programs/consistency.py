@@ -12,6 +12,7 @@ from ..shapes.array_shape import ArrayShape
 from ..shapes.values import Shape, TupleShape, arrays
 from .aliasing import element_of, element_of_done
 from .entry import entry
+from .instruction import LITERALS
 from .module import Body, Module
 from .program import Located
 
@@ -19,7 +20,6 @@ from .program import Located
 Claim = tuple[str, Shape, Shape, int]
 
 _CALLERS = frozenset({"fusion", "call", "while", "conditional"})
-_LITERALS = frozenset({"parameter", "constant"})
 _PARTS = ("get-tuple-element", "-done")
 
 
@@ -69,7 +69,7 @@ def _shapes(bodies: Mapping[str, Body]) -> Iterator[str]:
         for x in body.lines:
             it = x.instruction
             claims: Iterable[Claim] = ()
-            if it.opcode in _LITERALS:
+            if it.opcode in LITERALS:
                 continue
             # A line of names alone says the shape of no operand, but for what is a part of one.
             if not it._operands or it.opcode.endswith(_PARTS):

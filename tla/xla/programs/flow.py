@@ -39,8 +39,6 @@ _UNTILED, _TILED_SPACES = 1024, frozenset({0, 4, 6})
 _NAMES = frozenset({"tuple", "get-tuple-element", "while", "call", "conditional", "parameter"})
 #: Those of them that no buffer of a computation applied to elements is for.
 _UNWRITTEN = _NAMES - {"parameter"}
-#: Results that are made of what operands are, and so are those of asynchronous halves.
-_OF_OPERANDS, _HALVES = aliasing.SAME | {"tuple", "get-tuple-element", "send"}, ("-start", "-done")
 _size = plain_memo(size_if_known)
 #: Spaces of the context of a SparseCore's operation that are not the SparseCore's own: the TensorCore waits there.
 _WAITED_FOR = frozenset({2, 4})
@@ -170,8 +168,6 @@ class _Follow:
     def forwarded(self, line: Located, operands: list[Tree], now: int) -> Tree:
         """The result where it is made of what operands are; _NEW where it is not."""
         it = line.instruction
-        if it.opcode not in _OF_OPERANDS and not it.opcode.endswith(_HALVES):
-            return _NEW
         first = operands[0] if operands else None
         if it.opcode in aliasing.SAME:
             return first
@@ -434,7 +430,7 @@ class _Follow:
     def read(self, tree: Tree, now: int) -> None:
         """Note what a step reads."""
         values, use = self.out.values, (now, self.span)
-        for number in (tree,) if isinstance(tree, int) else leaves(tree):  # most are one array
+        for number in leaves(tree):
             found = values[number]
             if found.end < now:
                 found.end = now

@@ -42,6 +42,10 @@ _INSIDE = re.compile(rf"{_FLAT}(?:(?:\{{{_FLAT}\}}|\[{_FLAT}\]){_FLAT})*")
 _CLOSES = {"(": ")", "[": "]", "{": "}"}
 
 
+#: What these take in parentheses is no name.
+LITERALS = frozenset({"parameter", "constant"})
+
+
 class Operand(NamedTuple):
     """An operand of an instruction: the shape, where the line has it in place, between the texts around it.
 
@@ -363,7 +367,7 @@ def _by_marks(line: str) -> Instruction:
     if opcode is None:
         what = "no operation stands here"
         _fail(line, end, what, "an opcode and '(', as in add(", "a layout stands in braces right behind ']'")
-    operands, after = _operands(line, opcode.end(), literal=opcode[2] in ("constant", "parameter"))
+    operands, after = _operands(line, opcode.end(), literal=opcode[2] in LITERALS)
     for _ in attribute_spans(line, after):
         pass  # they are read when they are asked for; a line where that fails is refused here
     return Instruction(line[:start], _shape(line, start, end), opcode[1], opcode[2], operands, line[after:])

@@ -16,15 +16,13 @@ from typing import NamedTuple
 from ...core.cache import plain_memo
 from ...core.errors import LoweringError, ParseError, printable
 from ...core.reader import nearest
-from .instruction import Instruction, attributes_of, entries
+from .instruction import LITERALS, Instruction, attributes_of, entries
 from .program import Located, Source, read_lines
 from .text_file import OnError
 
 _HEADER = re.compile(r"HloModule\s+([^\s,]+)")
 _TITLE = re.compile(r"\s*(FileNames|FunctionNames|FileLocations|StackFrames)\s*$")
 _ROW = re.compile(r'\s*([0-9]+)\s*(?:"((?:[^"\\]|\\.)*)"|\{([^{}]*)\})')
-#: What these take in parentheses is no name.
-_LITERALS = frozenset({"parameter", "constant"})
 _FIELD = re.compile(r"\b(\w+)=(-?[0-9]+)")
 
 
@@ -74,7 +72,7 @@ class Body:
     def undefined(self) -> Iterator[tuple[Located, str]]:
         """The operands that no line of it has, each with the line that takes it."""
         for x in self.lines:
-            if x.instruction.opcode not in _LITERALS:
+            if x.instruction.opcode not in LITERALS:
                 yield from ((x, name) for name in x.instruction.operand_names if name not in self.given)
 
     def instruction(self, name: str) -> Instruction | None:

@@ -21,7 +21,7 @@ def _between(inner: str, rest: str) -> str:
     return f"{rest}(?:(?:{inner}){rest})*"
 
 
-_NAME = "[A-Za-z_0-9][A-Za-z_0-9.-]*"  # of ASCII: a set is quicker than \\w, and the other reader takes the rest
+_NAME = "[A-Za-z_0-9][A-Za-z_0-9.-]*"  # of ASCII: a set is quicker than \w, and the other reader takes the rest
 _ARRAY = r"[A-Za-z][A-Za-z0-9]*\[[^][]*\](?:\{[0-9:][^{}]*\})?"
 _INDEX = r"/\*index=[0-9]+\*/"
 _STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'

@@ -34,7 +34,7 @@ _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
 _AROUND = re.compile(
     r"\s*(HloModule\b(?![\w.-]*\s*=)|(FileNames|FunctionNames|FileLocations|StackFrames)\s*$|[0-9]+\s*[\"{])"
 )
-_DUMP_WHOLE = "dump the whole module: a part may be missing"
+DUMP_WHOLE = "dump the whole module: a part may be missing"
 _SPLIT = "split the file: one for each module"
 #: What a warning of a file says that is cut off.
 CUT = "the file ends inside of the"
@@ -315,12 +315,12 @@ class _Place:
         self.computation, self.is_entry, self.calls = name, is_entry, []
         if before:
             what = f"a computation begins inside of {before[0].removeprefix('computation ')}"
-            self.report(ParseError(line, 0, what, "'}' before it", _DUMP_WHOLE), number)
+            self.report(ParseError(line, 0, what, "'}' before it", DUMP_WHOLE), number)
 
     def close(self, number: int, line: str) -> None:
         before, self.computation, self.is_entry = self.computation, None, False
         if before is None:
-            self.report(ParseError(line, 0, "'}' closes nothing", "a computation before it", _DUMP_WHOLE), number)
+            self.report(ParseError(line, 0, "'}' closes nothing", "a computation before it", DUMP_WHOLE), number)
 
     def open_at_the_end(self) -> Iterator[str]:
         """The instruction and the computation that the file ends inside of, the innermost first."""

@@ -18,15 +18,12 @@ from ..shapes.compare import is_bitcast, relayout, transposed
 from ..shapes.sizes import size_if_known
 from ..shapes.values import Shape, arrays
 from .aliasing import behind, element_of
-from .instruction import Instruction
+from .instruction import LITERALS, Instruction
 from .module import Body, Module, entry_name, read_module, require_apart, require_computations
-from .program import Located, Source
+from .program import DUMP_WHOLE, Located, Source
 from .text_file import OnError, report
 
 _MOVES = frozenset({"copy", "copy-start", "transpose", "reshape", "convert", "bitcast", "bitcast-convert"})
-#: Instructions whose brackets hold no operands.
-_LITERALS = frozenset({"parameter", "constant"})
-_WHOLE = "dump the whole module: a part may be missing"
 _IN_FUSIONS = frozenset({"parameter", "copy", "transpose", "reshape", "convert", "bitcast"})
 
 
@@ -163,7 +160,7 @@ def _moves(
     lines = module.computations[name]
     if on_error is not None and module.header and module.body(name).root is None:
         what = "the last line of a computation without a ROOT"
-        report(on_error, ParseError("", 0, what, "its ROOT", _WHOLE), lines[-1].line)
+        report(on_error, ParseError("", 0, what, "its ROOT", DUMP_WHOLE), lines[-1].line)
     for line in lines:
         it = line.instruction
         shapes[it.name] = it.shape
@@ -171,7 +168,7 @@ def _moves(
             if called not in module.computations:
                 why = f"computation {called} is called, and not there"
                 report(on_error, _unknown(it, why, "its text"), line.line)
-        for operand in it.operand_names if on_error is not None and it.opcode not in _LITERALS else ():
+        for operand in it.operand_names if on_error is not None and it.opcode not in LITERALS else ():
             if operand not in shapes:
                 why = f"operand {operand} is not defined before it"
                 report(on_error, _unknown(it, why, "its instruction"), line.line)
@@ -211,7 +208,7 @@ def _fused(
 
 def _unknown(it: Instruction, why: str, expected: str) -> ParseError:
     what = f"{it.name}: {why}, so that what it moves is not known"
-    return ParseError("", 0, what, expected, _WHOLE)
+    return ParseError("", 0, what, expected, DUMP_WHOLE)
 
 
 def _move(line: Located, a: ArrayShape, b: ArrayShape, loops: tuple[Loop, ...], inside: str | None) -> Move:
