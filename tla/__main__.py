@@ -1,6 +1,6 @@
 """`python -m tla`: the command `tla`."""
 
-from .apps.cli import main
+from .apps.cli import process
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    process()

@@ -725,9 +725,10 @@ def test_any_bytes_on_standard_input_and_any_terminal(tmp_path):
             assert b"1 line could not be read" in done.stderr
 
 
-def test_a_full_disk_is_one_message():
+@pytest.mark.parametrize("command", ["tla.apps.cli lower 'f32[3]'", "tla"], ids=["answer", "help"])
+def test_a_full_disk_is_one_message(command):
     done = subprocess.run(
-        f"{sys.executable} -m tla.apps.cli lower 'f32[3]' > /dev/full",
+        f"unset PYTHONUNBUFFERED; {sys.executable} -m {command} > /dev/full",
         shell=True,
         capture_output=True,
         text=True,

@@ -8,6 +8,7 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from .. import __version__
 from ..core.build import build_info
@@ -33,13 +34,31 @@ def main(argv: Sequence[str] | None = None) -> int:
     37
     0
     """
+    return _answered(sys.argv[1:] if argv is None else argv)[0]
+
+
+def process() -> NoReturn:
+    """Run the command line of this process, which ends as soon as all is said: what was read of a long file would be
+    taken apart object by object."""
+    code, _answer = _answered(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:  # nobody reads on
+        pass
+    except OSError as error:
+        code = _fail(str(error.strerror))
+    os._exit(code)
+
+
+def _answered(given: Sequence[str]) -> tuple[int, terminal.Answer | None]:
+    """The exit code of a command line, and what it answers."""
+    answer: terminal.Answer | None = None
     terminal.open_missing_streams()
-    given = sys.argv[1:] if argv is None else argv
     if not given:
         _parser(given).print_help()
-        return 0
+        return 0, answer
     if (command := _command(given)) is not None and command not in COMMANDS:
-        return _unknown(command, given)
+        return _unknown(command, given), answer
     arguments = _parser(given).parse_args(given)
     try:
         if (answer := arguments.run(arguments)) is not None:
@@ -47,15 +66,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader has seen enough: `tla hlo FILE | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return INTERRUPTED, answer
     except TlaError as error:
-        return _fail(str(terminal.in_shell_words(error.reason)))
+        return _fail(str(terminal.in_shell_words(error.reason))), answer
     except ModuleNotFoundError as error:  # of an extra: it says how to install it
-        return _fail(str(error))
+        return _fail(str(error)), answer
     except OSError as error:
-        return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror))
+        return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)), answer
     verdict = getattr(arguments, "verdict", "")  # of an answer that is given, all of it read or not, and fails a check
-    return _fail(verdict) if verdict else 0
+    return (_fail(verdict) if verdict else 0), answer
 
 
 def _command(given: Sequence[str]) -> str | None:
@@ -251,4 +270,4 @@ EXAMPLES = {
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    process()

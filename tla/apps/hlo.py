@@ -349,19 +349,27 @@ def _space_row(peak: xla.Peak) -> dict[str, Any]:
 
 def _buffer_rows(memory: xla.Memory, space: int) -> list[dict[str, Any]]:
     at = memory.peak[space].buffers
-    return [_buffer_row(b, origin) for b, origin in zip(at, memory.module.origins([b.line for b in at]))]
+    kinds = {id(b.shape): b for b in at}  # equal texts are one shape
+    shapes = {kind: _shape_of(b) for kind, b in kinds.items()}
+    origins = memory.module.origins([b.line for b in at])
+    return [_buffer_row(b, *shapes[id(b.shape)], origin) for b, origin in zip(at, origins)]
 
 
-def _buffer_row(b: xla.Buffer, origin: str) -> dict[str, Any]:
+def _shape_of(b: xla.Buffer) -> tuple[str | None, int | None]:
+    """The text of a buffer's shape, and the dimension whose padding costs most."""
     lost: list[int] = [*b.waste_by_dimension]
     worst = max(lost, default=0)
+    return None if b.shape is None else str(b.shape), lost.index(worst) if worst else None
+
+
+def _buffer_row(b: xla.Buffer, shape: str | None, worst: int | None, origin: str) -> dict[str, Any]:
     return {
         "name": b.name,
         "kind": b.kind,
         "bytes": b.bytes,
         "waste_bytes": b.waste,
-        "shape": None if b.shape is None else str(b.shape),
-        "worst_dimension": lost.index(worst) if worst else None,
+        "shape": shape,
+        "worst_dimension": worst,
         "op_name": b.op_name,
         "from": origin,
         "source": [str(line) for line in b.source],

@@ -5,8 +5,10 @@ Source: XLA xla/service/hlo_verifier.cc, as far as a text shows it.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 
+from ...core.cache import plain_memo
 from ...core.errors import LoweringError, ParseError, require_type
 from ..shapes.array_shape import ArrayShape
 from ..shapes.values import Shape, TupleShape, arrays
@@ -68,17 +70,22 @@ def _shapes(bodies: Mapping[str, Body]) -> Iterator[str]:
     for body in bodies.values():
         for x in body.lines:
             it = x.instruction
-            claims: Iterable[Claim] = ()
-            if it.opcode in LITERALS:
-                continue
             # A line of names alone says the shape of no operand, but for what is a part of one.
-            if not it._operands or it.opcode.endswith(_PARTS):
-                claims = _of_operands(x, body.given)
-            if it.opcode in _CALLERS:
-                claims = (*claims, *_of_calls(x, body.given, bodies))
+            if it.opcode in LITERALS or (it._operands and not _compared(it.opcode)):
+                continue
+            calls = it.opcode in _CALLERS
+            claims: Iterable[Claim] = () if calls and it._operands else _of_operands(x, body.given)
+            if calls:
+                claims = itertools.chain(claims, _of_calls(x, body.given, bodies))
             for what, shape, other, line in claims:
                 if _differ(shape, other):
                     yield f"line {x.line}: {it.name} {what} {shape}, line {line} gives {other}"
+
+
+@plain_memo
+def _compared(opcode: str) -> bool:
+    """Whether instructions with an opcode are parts of others, or call computations."""
+    return opcode in _CALLERS or opcode.endswith(_PARTS)
 
 
 def _of_operands(x: Located, given: Mapping[str, Located]) -> Iterator[Claim]:

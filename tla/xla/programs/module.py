@@ -9,6 +9,7 @@ import functools
 import itertools
 import operator
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -148,8 +149,11 @@ class Module:
         >>> module.origins(module.computations["main"])
         ['w', 'copy of w', 'copy of w']
         """
-        without = {x.computation or "" for x in lines if not _op_name(x.instruction)}
-        names = {name: _led_back(self.computations.get(name, ())) for name in without}
+        without: dict[str, dict[str, Located]] = defaultdict(dict)
+        for x in lines:
+            if not _op_name(x.instruction):
+                without[x.computation or ""][x.instruction.name] = x
+        names = {name: _led_back(self.body(name).given, asked) for name, asked in without.items()}
         return [_op_name(x.instruction) or _made_of(x.instruction, names[x.computation or ""]) for x in lines]
 
     @property
@@ -166,12 +170,31 @@ def _op_name(it: Instruction) -> str:
     return entries(it._tail.metadata).get("op_name", "")
 
 
-def _led_back(lines: Iterable[Located]) -> dict[str, str]:
-    """By instruction of a computation: its op_name, or that of the first operand that has or was led back to one."""
+def _led_back(given: Mapping[str, Located], asked: Mapping[str, Located]) -> dict[str, str]:
+    """By instruction without an op_name: that of the first operand which has one, or is led back to one.
+
+    given   the lines of a computation by name;  asked   those without an op_name that are to be led back
+    """
+    without = {**asked}
+    waiting = [*asked.values()]
+    for x in waiting:  # which grows by operands without one
+        for o in x.instruction.operand_names:
+            source = given.get(o)
+            if source is not None and o not in without and not _op_name(source.instruction):
+                without[o] = source
+                waiting.append(source)
     names: dict[str, str] = {}
-    for it in (x.instruction for x in lines):
-        names[it.name] = _op_name(it) or next((names[o] for o in it.operand_names if names.get(o)), "")
+    for x in sorted(waiting, key=_LINE):  # operands stand before what takes them
+        found = (
+            names.get(o, "") if o in without else _op_name(given[o].instruction)
+            for o in x.instruction.operand_names
+            if o in given
+        )
+        names[x.instruction.name] = next(filter(None, found), "")
     return names
+
+
+_LINE = operator.attrgetter("line")
 
 
 def _made_of(it: Instruction, names: Mapping[str, str]) -> str:
@@ -204,11 +227,10 @@ def module_of(lines: Iterable[Located], around: list[str] | None = None) -> Modu
     around   the lines of its text that are no part of a computation; filled when the last instruction is taken
     """
     computations: dict[str, list[Located]] = {}
-    entry = None
-    for (name, is_entry), body in itertools.groupby(lines, _OF):
+    for name, body in itertools.groupby(lines, _OF):
         if name is not None:
             computations.setdefault(name, []).extend(body)
-            entry = name if is_entry else entry
+    entry = next((name for name in reversed(computations) if any(x.is_entry for x in computations[name])), None)
     around = around or []
     header = next((line for line in map(str.lstrip, around) if line.startswith("HloModule")), "")
     titled = _HEADER.match(header)
@@ -216,7 +238,7 @@ def module_of(lines: Iterable[Located], around: list[str] | None = None) -> Modu
     return Module(titled[1] if titled else None, header, bodies, entry, _Tables(around))
 
 
-_OF = operator.attrgetter("computation", "is_entry")
+_OF = operator.attrgetter("computation")
 
 
 class _Tables(Mapping[str, Mapping[int, "str | dict[str, int]"]]):
