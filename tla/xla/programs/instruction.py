@@ -162,7 +162,8 @@ class Instruction(_Said):
         >>> parse_instruction("%p = f32[3]{0} parameter(7)").parameter_number
         7
         """
-        return _number(self.operands[0]) if self.opcode == "parameter" and self.operands else None
+        operands = self.operands if self.opcode == "parameter" else ()
+        return _number(operands[0]) if operands else None
 
     @property
     def attributes(self) -> dict[str, str]:

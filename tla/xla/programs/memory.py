@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -214,12 +213,18 @@ def _memory(found: Flow, warnings: tuple[str, ...], missing: tuple[str, ...], ta
 def _held(found: Flow, whole: Mapping[int, str]) -> Iterator[Buffer]:
     """The buffers of a program, each for as long as it is held."""
     end = len(found.steps) - 1
-    groups: dict[tuple[int, int], list[Value]] = defaultdict(list)
-    for number, value in enumerate(found.values):
-        if value.bytes and value.same == number:
-            groups[found.buffer(number), value.space].append(value)
+    joined, done = found.joined(), set[tuple[int, int]]()
     lost: dict[int, int] = {}  # by identity of the shape: equal texts are one
-    for (buffer, _space), values in groups.items():
+    for number, value in enumerate(found.values):
+        if not value.bytes or value.same != number:
+            continue
+        buffer, values = number, [value]
+        if value.buffer != number or number in joined:
+            buffer = found.buffer(number)
+            if (buffer, value.space) in done:
+                continue
+            done.add((buffer, value.space))
+            values = [v for v in joined[buffer] if v.bytes and v.space == value.space]
         kind = whole.get(buffer)
         for v, first, last in _spans(values) if kind is None else ((values[0], 0, end),):
             if (wasted := lost.get(id(v.shape))) is None:

@@ -72,9 +72,12 @@ class Body:
 
     def undefined(self) -> Iterator[tuple[Located, str]]:
         """The operands that no line of it has, each with the line that takes it."""
+        given = self.given
         for x in self.lines:
             if x.instruction.opcode not in LITERALS:
-                yield from ((x, name) for name in x.instruction.operand_names if name not in self.given)
+                for name in x.instruction.operand_names:
+                    if name not in given:
+                        yield x, name
 
     def instruction(self, name: str) -> Instruction | None:
         """The instruction of a name; None where no line has it."""

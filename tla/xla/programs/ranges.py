@@ -26,16 +26,13 @@ class Span(NamedTuple):
 def normalise(found: Flow) -> dict[int, list[Value]]:
     """Let a value end where the next one in its buffer begins, and that one last as long as it did.
 
-    Returns the values of each buffer.
+    Returns the values of each buffer that has several.
     """
-    groups: dict[int, list[Value]] = defaultdict(list)
-    for number in found.own():
-        groups[found.buffer(number)].append(found.values[number])
+    groups = found.joined()
     for values in groups.values():
-        if len(values) > 1:
-            values.sort(key=lambda v: (v.start, v.end, v.same))
-            for one, two in itertools.pairwise(values):
-                one.end, two.end = min(one.end, two.start), max(one.end, two.end)
+        values.sort(key=lambda v: (v.start, v.end, v.same))
+        for one, two in itertools.pairwise(values):
+            one.end, two.end = min(one.end, two.start), max(one.end, two.end)
     return groups
 
 
@@ -49,7 +46,7 @@ def moved_values(found: Flow, space: int, whole: Mapping[int, str]) -> Iterator[
     for number in found.own():
         value = found.values[number]
         if value.space == space and value.bytes and value.uses and found.buffer(number) not in whole:
-            last = max(value.start, *(now for now, _span in value.uses))
+            last = max(value.start, max(value.uses)[0])
             if last in found.branches and last > value.start:
                 yield from _in_branches(found, value, last, value.start, value.end)
             else:
@@ -86,7 +83,7 @@ def reuse(found: Flow, offered: Sequence[tuple[int, int]], groups: Mapping[int, 
     is dead by then.
 
     offered   pairs of a result and an operand. What is given to the program or by it has memory of its own
-    groups    the values of each buffer
+    groups    the values of each buffer that has several
     """
     held: dict[int, list[tuple[int, int]]] = {}
     fixed = whole_buffers(found) if offered else {}
@@ -96,7 +93,8 @@ def reuse(found: Flow, offered: Sequence[tuple[int, int]], groups: Mapping[int, 
             continue
         for buffer in (one, two):
             if buffer not in held:
-                held[buffer] = _merged((value.start, value.end) for value in groups[buffer])
+                values = groups.get(buffer, [found.values[buffer]])
+                held[buffer] = _merged((value.start, value.end) for value in values)
         if _apart(held[two], held[one], found.values[result].start):
             found.share(result, operand)
             held[found.buffer(result)] = _merged(held[one] + held[two])

@@ -99,6 +99,18 @@ class Flow:
             values[value].buffer, value = root, values[value].buffer
         return root
 
+    def joined(self) -> dict[int, list[Value]]:
+        """The values of each buffer that has several, by its number; those that are another one left out."""
+        values = self.values
+        others = [number for number, value in enumerate(values) if value.buffer != number]
+        roots = {number: self.buffer(number) for number in others}
+        roots |= {root: root for root in roots.values()}
+        found: dict[int, list[Value]] = {root: [] for root in sorted(roots.values())}
+        for number in sorted(roots):
+            if values[number].same == number:
+                found[roots[number]].append(values[number])
+        return found
+
     def share(self, a: Tree, b: Tree) -> None:
         """One buffer for each array of a and that of b."""
         for x, y in zip(leaves(a), leaves(b)):
