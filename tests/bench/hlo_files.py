@@ -5,7 +5,8 @@
 
 A large file is one module whose ENTRY computation has the instructions of a real program many times over, each time
 with names of their own, as have the computations that they call. Each reader reads it in a process of its own, in turn:
-processor time, and the most memory that the process had (ru_maxrss). Then a folder of eight files of an eighth of the
+processor time, and the most memory that the process had (ru_maxrss); "peak" is the command `tla hlo --by peak`, from its
+start to its end, all that it prints included. Then a folder of eight files of an eighth of the
 size each, by one process and by two: processor time of all of them, and the time that passed. What the machine allows is
 said beside it: two processes that share nothing, each with a folder of half of the files.
 """
@@ -24,7 +25,7 @@ from pathlib import Path
 
 DATA = Path(__file__).parents[1] / "data"
 ROUNDS = 3
-READERS = ("memory", "census", "jaxlib")
+READERS = ("memory", "peak", "census", "jaxlib")
 
 
 def text_of(path):
@@ -63,7 +64,13 @@ def renumbered(lines, first):
 
 
 def one(reader, path):
-    """Read a file in this process: print processor seconds and the most memory that there was [MB]."""
+    """Read a file in this process, or by a command: print processor seconds and the most memory that there was [MB]."""
+    if reader == "peak":
+        command = [sys.executable, "-m", "tla", "hlo", path, "--by", "peak"]
+        subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+        who = resource.RUSAGE_CHILDREN
+        print(json.dumps([processor(who), resource.getrusage(who).ru_maxrss / 1024]))
+        return
     text = Path(path).read_text() if reader == "jaxlib" else None
     if reader == "jaxlib":
         from jaxlib import _hlo
