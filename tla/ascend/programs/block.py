@@ -277,6 +277,8 @@ class Core:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.next = {"l1": 0, "l0A": 0, "l0B": 0, "l0C": 0} | ({} if plan.split is None else {"ub": 0})
+        #: The numbers of the tiles of k that a block is written of, by how many there are.
+        self.turns: Callable[[int], Iterable[int]] = range
         self._load, self._load_l0, self._store = once(plan.load), once(plan.load_l0), once(plan.store)
         self._load_bias, self._load_bt = once(plan.load_bias), once(plan.load_bt)
         self._load_channels, self._load_fb = (once(functools.partial(f, plan)) for f in (load_channels, load_fb))
@@ -336,7 +338,8 @@ class Core:
             yield SetFlag(*channels.FILLED)
         if not plan.unit_flag:
             yield WaitFlag("FIX_M", self.next["l0C"])
-        for number, (at, size) in enumerate(tiles):
+        for number in self.turns(len(tiles)):
+            at, size = tiles[number]
             following = (self.next["l1"] + 1) % plan.tiling.stages["L1"]
             fill = [*self._fill(block, *tiles[number + 1], following)] if number + 1 < len(tiles) else []
             yield from fill if ahead else ()

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...core.cache import known_memo
 from ...core.errors import LeafTypeError, RangeError
 from ...core.ints import IntLike
 from ...symbolic.evaluate import value
@@ -190,6 +191,7 @@ def pipe_of_statement(statement: Any, buffers: Mapping[str, Buffer]) -> str:
     return statement.pipe if isinstance(statement, PipeBarrier) else "S"
 
 
+@known_memo
 def ends_of(event: str) -> tuple[str, str]:
     """The pipe that an event waits for, and the one that waits; LeafTypeError for what is none."""
     first, _, second = event.partition("_")
