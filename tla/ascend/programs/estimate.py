@@ -307,7 +307,9 @@ class _Pipes:
         waits for it is free is up in time."""
         free, end = self.free, self.end(pipes)
         ups = ((key, up, ends_of(key[0])) for key, up in self.flags.items())
-        flags = sorted((key, *(max(t, free[b]) - end for t in up)) for key, up, (a, b) in ups if a in pipes and b in pipes)
+        flags = sorted(
+            (key, *(max(t, free[b]) - end for t in up)) for key, up, (a, b) in ups if a in pipes and b in pipes
+        )
         waits = ((p, other) for p, other in (("M", "FIX"), ("FIX", "M")) if p in pipes)
         handed = tuple(max(t, free[p]) - end for p, other in waits for t in self.handed[other])
         return tuple(free[p] - end for p in pipes if free[p]), tuple(flags), handed

@@ -145,6 +145,8 @@ def number(n: IntLike, values: Mapping[str, int]) -> int:
 
 def _known(statement: Any, values: Mapping[str, int]) -> Any:
     """A statement with its numbers known."""
+    if not values:  # of a program of numbers there is nothing to find out
+        return statement
     if isinstance(statement, Move):
         return statement._replace(instruction=_known_transfer(statement.instruction, values))
     if isinstance(statement, Multiply):
@@ -169,8 +171,6 @@ def _known_transfer(i: TransferInstruction, values: Mapping[str, int]) -> Transf
 
 
 def _known_vector(i: VectorInstruction, values: Mapping[str, int]) -> VectorInstruction:
-    if not values:  # of a program of numbers there is nothing to find out
-        return i
     fields = {name: number(n, values) for name, n in i.parameters.items()}
     return replace(i, places=tuple(number(n, values) for n in i.places), parameters=fields)
 
