@@ -32,6 +32,7 @@ from tla.ascend import (
 )
 from tla.ascend.programs import Move, Multiply, Part, PipeBarrier, SetFlag, WaitFlag, any_order
 from tla.ascend.programs.any_order import prove_order
+from tla.ascend.programs.trace import number, of_body
 from tla.ascend.schedules.any_sizes import coordinates
 from tla.ascend.transfers.steps import Loop, When
 from tla.core.errors import RangeError, TlaError, Unproven
@@ -193,9 +194,7 @@ def catlass_coordinate(task, down, across, offset, direction):
 
 
 def test_every_block_is_met_once_and_where_catlass_has_it():
-    from tla import index
-
-    task, sizes = index("task", 2**31), dims("blocksM blocksN")
+    task, sizes = dim("task", at_least=0), dims("blocksM blocksN")
     for offset, direction in itertools.product(range(1, amount(4, 7)), (0, 1)):
         names, m, n = coordinates(GemmIdentityBlockSwizzle[offset, direction], task, sizes)
         for down, across in itertools.product(range(1, amount(6, 10)), repeat=2):
@@ -211,6 +210,45 @@ def test_every_block_is_met_once_and_where_catlass_has_it():
     assert [(m.at(task=t, blocksN=3), n.at(task=t, blocksN=3)) for t in range(6)] == [
         *itertools.product(range(2), range(3))
     ]
+
+
+#: Sizes of matrices: few blocks; as many as a number of 32 bits says, and around it; more.
+FEW_AND_MANY = (1, 70, 500, *(32 * 2**n + rest for n in (30, 31, 32, 40) for rest in (-33, -1, 0, 1, 69)))
+
+
+@pytest.mark.parametrize(("swizzle", "slices"), [((1, 0), 1), ((3, 0), 5), ((3, 1), 1), ((3, 1), 5), (None, 1)])
+def test_every_block_of_matrices_of_any_length_is_where_it_is(swizzle, slices):
+    """Places and sizes of a block somewhere, in CATLASS's own words: none is empty, none past a number of 32 bits wrong."""
+    kind = GemmIdentityBlockSwizzle if slices == 1 else SplitkGemmIdentityBlockSwizzle
+    how = BlockSchedulerIterateK if swizzle is None else kind[swizzle]
+    cut = {} if slices == 1 else {"splitkFactor": slices}
+    program = block(dims("M N K"), (32, 64, 64), (32, 64, 32), c=float32, swizzle=how, **cut).program
+    at = next(i for i, s in enumerate(program.body) if isinstance(s, Loop))
+    rng = random.Random(f"{swizzle} {slices}")
+    for _ in range(amount(12, 400)):
+        m, n, k = rng.choice(FEW_AND_MANY), rng.choice(FEW_AND_MANY), rng.choice((1, 64, 130, 400))
+        cores = rng.choice((1, 3, 24, 2**31, 2**33))
+        down, across, deep = -(-m // 32), -(-n // 64), -(-k // 64)
+        task = rng.choice((0, rng.randrange(total := down * across * min(slices, deep)), total - 1))
+        values = {"M": m, "N": n, "K": k, "core": task % cores, "cores": cores}
+        assert [*of_body(program, program.body[:at], values)]
+        turns = number(program.body[at].turns, values)
+        assert turns == (total - 1 - task % cores) // cores + 1 > task // cores
+        done = [*of_body(program, program.body[at].body, values := {**values, "turn": task // cores})]
+        part, task = task // (down * across), task % (down * across)
+        i, j = divmod(task, across) if swizzle is None else catlass_coordinate(task, down, across, *swizzle)
+        first = sum(deep // slices + (p < deep % slices) for p in range(part))
+        row, column, begin = 32 * i, 64 * j, 64 * first
+        high, wide, depth = min(32, m - row), min(64, n - column), min(64, k - begin)
+        assert min(high, wide, depth) >= 1
+        loads = [e.statement for e in done if isinstance(e.statement, Move) and e.statement.dst in ("l1A", "l1B")]
+        a, b = (next(s for s in loads if s.src == x) for x in "AB")
+        assert a.instruction.src == row * k + begin
+        assert b.instruction.src == begin * n + column
+        assert [a.instruction.parameters[x] for x in ("nValue", "dValue")] == [high, depth]
+        c = next(e.statement for e in done if isinstance(e.statement, Move) and e.statement.dst == "C")
+        assert c.instruction.dst == row * n + column
+        assert [c.instruction.parameters[x] for x in ("mSize", "nSize")] == [high, wide]
 
 
 # ------------------------------------------------------------------------------------------------ faults

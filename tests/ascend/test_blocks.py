@@ -3,6 +3,7 @@ its kernels issue."""
 
 import json
 import random
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -29,7 +30,9 @@ from tla.ascend import (
     zN,
     zZ,
 )
-from tla.ascend.programs import Multiply, SetFlag
+from tla.ascend.programs import Move, Multiply, Program, SetAtomic, SetFlag, memory
+from tla.ascend.programs.check import check_program
+from tla.ascend.programs.memory import Memories
 from tla.ascend.programs.mmad import _require_aligned
 from tla.ascend.programs.values import Values
 from tla.core.errors import LeafTypeError, RangeError, TlaError
@@ -542,6 +545,30 @@ def test_loads_of_the_same_sizes_that_begin_elsewhere_move_their_own_tile(tag, s
         assert tuple(found) == tuple(alone)
 
 
+@pytest.mark.parametrize(
+    ("arch", "kind", "step"), [(AtlasA2, half, None), (AtlasA2, float32, 70001), (Ascend950, half, 99)]
+)
+def test_stores_of_the_same_sizes_that_begin_elsewhere_write_their_own_tile(arch, kind, step, monkeypatch):
+    """Each writes the places that numpy's index has, and has the fields of one that is proved alone; one is proved."""
+    rng, sizes = random.Random(f"{arch} {step}"), (90, 75)
+    c = MakeLayout[kind, RowMajor](*sizes, ld=step) if step else MakeLayout[kind, RowMajor](*sizes)
+    given = (90, 75, 40), (32, 32, 32), (32, 32, 32), arch
+    made, proved = block(*given, c=(kind, c), unit_flag=True).plan, []
+    move = type(made).move
+    monkeypatch.setattr(type(made), "move", lambda *x, **more: proved.append(x) or move(*x, **more))
+    for _ in range(amount(8, 80)):
+        start, tile = (rng.randint(0, 58), rng.randint(0, 43)), rng.choice(((32, 32), (5, 32), (1, 17)))
+        found = made.store(start, tile)
+        rows, columns = (np.arange(s, s + n) for s, n in zip(start, tile))
+        wanted = rows[:, None] * (step or sizes[1]) + columns
+        written = [i.dst + int(i.moved.dst(c)) for i in found for c in np.ndindex(*map(int, i.moved.dst.origin_shape))]
+        assert sorted(written) == sorted(wanted.flat)
+        before = [*proved]
+        assert found == block(*given, c=(kind, c), unit_flag=True).plan.store(start, tile)
+        proved[:] = before
+    assert len(proved) <= 3
+
+
 def test_what_a_place_asks_is_asked_of_each_tile():
     """A start inside of a byte is refused, also behind one of the same sizes that is right; in fractals each is proved."""
     made = block((64, 64, 128), (64, 64, 64), (64, 64, 64), a=int4b, b=(int4b, ColumnMajor), c=int32).plan
@@ -554,3 +581,37 @@ def test_what_a_place_asks_is_asked_of_each_tile():
     assert fractals.load("A", (0, 16), (32, 64))
     with pytest.raises(TlaError):
         fractals.load("A", (0, 8), (32, 64))
+
+
+def test_places_that_are_worked_out_once_are_those_of_each(monkeypatch):
+    """However few are kept, a check says the same, of what is right and of what is not."""
+    made = block((40, 50, 150), (32, 32, 64), (32, 32, 32), c=float32, cores=1)
+    (program,), results = made.programs, [made.result(made.schedule.table[0])]
+    swapped = [*program.body]
+    at = [i for i, s in enumerate(swapped) if isinstance(s, SetFlag) and s.event == "MTE1_M"][3]
+    del swapped[at : at + 2]
+    bodies = program.body, tuple(swapped)
+    reports = [check_program(replace(program, body=body), results) for body in bodies]
+    assert [r.holds for r in reports] == [True, False]
+    monkeypatch.setattr(memory, "MOST_CELLS", -1)
+    assert [check_program(replace(program, body=body), results) for body in bodies] == reports
+
+
+@pytest.mark.parametrize(
+    ("places", "bits", "byte"),
+    [(((half, 0), (half, 64)), 16, None), (((half, 0), (half, 31)), 8, 31), (((float32, 0), (half, 30)), 16, 30)],
+)
+def test_cells_are_as_narrow_as_what_lies_in_them(places, bits, byte):
+    """Two tiles that share a byte are found to, wherever they begin."""
+    sizes = [(1, 32 * 8 // e.bits) for e, _ in places]
+    layouts = [MakeLayout[e, RowMajor](*n) for (e, _), n in zip(places, sizes)]
+    held = [Buffer(f"X{i}", "GM", e, x, i + 1 << 40) for i, ((e, _), x) in enumerate(zip(places, layouts))]
+    inside = [Buffer(f"ub{i}", "UB", e, x, at) for i, ((e, at), x) in enumerate(zip(places, layouts))]
+    body = [SetAtomic(False)]
+    for x, ub in zip(held, inside):
+        ends = (MakeTensor(None, x.layout, position="GM"), MakeTensor(None, ub.layout, position="UB"))
+        body += [Move(ub.name, x.name, i) for i in ascend.transfer(*ends, element=x.element)]
+    program = Program(AtlasA2, {b.name: b for b in (*held, *inside)}, tuple(body))
+    assert Memories(program).bits == bits
+    shared = [f for f in check_program(program, []).findings if f.kind == "pipe"]
+    assert [f.between.byte for f in shared] == ([] if byte is None else [byte])

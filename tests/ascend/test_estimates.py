@@ -26,7 +26,7 @@ from tla.ascend import (
     plan,
     zN,
 )
-from tla.ascend.programs import Multiply, Part, PipeBarrier, SetFlag, WaitFlag, planning
+from tla.ascend.programs import Multiply, Part, PipeBarrier, SetFlag, WaitFlag, estimate, planning
 from tla.ascend.programs.estimate import Clock
 from tla.core.errors import LeafTypeError, RangeError
 
@@ -243,15 +243,28 @@ def test_skipped_blocks_take_what_they_take_one_by_one(seed):
     unit = 32 if "a" in more and more["a"] == int8 else 16
     l0 = tuple(max(unit, n) for n in l0)
     made = block(
-        (rng.randint(200, 420), rng.randint(90, 200), rng.randint(1, 160)),
+        (rng.randint(200, 420), rng.randint(90, 200), rng.randint(1, rng.choice((160, 1500)))),
         (*l0[:2], 64),
         l0,
         cores=rng.randint(1, 3),
         **more,
     )
-    clock = Clock(made.plan, Rates())
+    clock = Clock(made.plan, Rates(load=rng.choice((16, 128)), store=rng.choice((4, 128)), words=rng.randint(1, 5)))
     for blocks in made.schedule.table:
         assert clock.cycles(blocks) == max((s.end for s in clock.spans(blocks)), default=0)
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"unit_flag": True}, {"bias": True}, {"stages": {"L1": 1}}, {"stages": {"L1": 3}}]
+)
+def test_tiles_of_k_that_repeat_are_skipped_and_take_what_they_take(more, monkeypatch):
+    made = block((32, 32, 64 * 900 + 7), (32, 32, 64), (32, 32, 32), cores=1, **more)
+    (blocks,), taken = made.schedule.table, []
+    last = made.timeline()[-1].end
+    take = estimate._Pipes.take
+    monkeypatch.setattr(estimate._Pipes, "take", lambda *x: taken.append(x) or take(*x))
+    assert Clock(made.plan, Rates()).cycles(blocks) == last
+    assert len(taken) < 300  # of 900 tiles with eight each
 
 
 def test_pipes_and_steps_add_up():

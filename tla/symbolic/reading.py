@@ -17,7 +17,13 @@ from .tree import Tree, value
 
 def reads_as(p: Poly, t: Tree, names: Mapping[str, Poly]) -> bool:
     """Whether the text of t reads as p; names: what the names in it stand for."""
-    return bool(value(t, number, names, _OPERATIONS) == p)
+    return bool(read(t, names) == p)
+
+
+def read(t: Tree, names: Mapping[str, Poly]) -> Poly:
+    """The normal form of what the text of t reads as; names: what the names in it stand for."""
+    found: Poly = value(t, number, names, _OPERATIONS)
+    return found
 
 
 def _quotient(x: Poly, d: Poly) -> Poly:

@@ -35,7 +35,7 @@ from ...symbolic.symint import SymInt, of_symbol, wrap
 from ..transfers.steps import Loop, When, value_at
 from .check import FEW_FRACTALS
 from .memory import Touched
-from .queues import most_id, unit_flag
+from .queues import unit_flag, wrongly_set
 from .results import Finding
 from .statements import (
     Assign,
@@ -146,10 +146,8 @@ class Order:
 
     def _set(self, event: Event, s: SetFlag) -> None:
         key, first = (s.event, s.id), ends_of(s.event)[0]
-        if key in self.flags:
-            self._wrong("flag", f"SetFlag {s.event} {s.id} twice, with no WaitFlag between", event)
-        if (most := most_id(s.event)) < s.id or s.id < 0:
-            self._wrong("flag", f"SetFlag {s.event} {s.id}: ids go from 0 to {most}", event)
+        for _, what in wrongly_set(s, key in self.flags):
+            self._wrong("flag", what, event)
         self.flags[key] = self.pipes[first] | self._own(first)
 
     def _wait(self, event: Event, s: WaitFlag) -> None:

@@ -29,7 +29,7 @@ from ...symbolic.facts import symbols_in
 from ...symbolic.proofs import greatest, least
 from ...tensors.views import GetTile
 from ..schedules import BlockSwizzle
-from ..schedules.any_sizes import FAR, coordinates
+from ..schedules.any_sizes import coordinates
 from ..tags import L0C, ColumnMajor, PaddingColumnMajor, PaddingRowMajor, RowMajor
 from ..transfers import Transfer
 from ..transfers.halves import SPLITS, half_of
@@ -64,7 +64,7 @@ NAMES = (*_NAMES.split(), *_OF_MATRICES)
 _Few = TypeVar("_Few", tuple[int, int], tuple[int, int, int])
 #: The most elements of a matrix that a check goes through.
 MOST_ELEMENTS = 2**24
-CORE, CORES = index("core", FAR), dim("cores", at_most=FAR)
+CORE, CORES = dim("core", at_least=0), dim("cores")
 
 
 def buffers_of(plan: Plan) -> dict[str, Buffer]:
@@ -130,7 +130,11 @@ class Sizes:
 def _sizes(at: str, size: str, rest: str, tile: int, whole: Any) -> Sizes:
     unit = math.gcd(tile, unit_of(whole))
     return Sizes(
-        index(at, FAR), dim(size, at_most=tile, multiple_of=unit), dim(rest, at_least=0, multiple_of=unit), tile, whole
+        dim(at, at_least=0),
+        dim(size, at_most=tile, multiple_of=unit),
+        dim(rest, at_least=0, multiple_of=unit),
+        tile,
+        whole,
     )
 
 
@@ -186,8 +190,8 @@ class AnyCore(Core):
         self.buffers = buffers_of(plan)
         self.stage = {name: _stage(f"{name}Stage", self.stages_of(name)) for name in self.next}
         self.fill_stage = _stage("fillStage", self.stages_of("l1"))
-        self.tiles, self.k_tile, self.tile_k = dim("tiles"), index("kTile", FAR), dim("tileK", at_most=k)
-        self.first_tile: Any = index("firstTile", FAR) if slices > 1 else 0
+        self.tiles, self.k_tile, self.tile_k = dim("tiles"), dim("kTile", at_least=0), dim("tileK", at_most=k)
+        self.first_tile: Any = dim("firstTile", at_least=0) if slices > 1 else 0
         deep = plan.tiling.l0[2]
         self.parts, self.k_part = dim("parts", at_most=k // deep), index("kPart", k // deep)
         unit = math.gcd(deep, unit_of(problem[2]))
@@ -248,7 +252,7 @@ class AnyCore(Core):
             yield Assign(b, ceil_div(x.whole, x.tile))
         tiles = dim("tilesK") if self.slices > 1 else self.tiles
         yield Assign(tiles, ceil_div(self.problem[2], self.k.tile))
-        turn, shared = index("turn", FAR), dim("shared", at_least=0)  # C divides what is not negative
+        turn, shared = dim("turn", at_least=0), dim("shared", at_least=0)  # C divides what is not negative
         # slices without a tile are the last: nobody takes them
         yield Assign(shared, blocks[0] * blocks[1] * smaller(tiles, self.slices) + (CORES - 1 - CORE))
         yield Loop(turn, shared // CORES, tuple(self._of_block(turn, blocks)))
@@ -258,10 +262,10 @@ class AnyCore(Core):
 
     def _of_block(self, turn: Any, blocks: tuple[Any, Any]) -> Iterator[Any]:
         """One block: its place and its sizes, the loop over k, and its accumulators out."""
-        task = index("task", FAR)
+        task = dim("task", at_least=0)
         yield Assign(task, CORE + turn * CORES)
         if self.slices > 1:
-            number = index("number", FAR)
+            number = dim("number", at_least=0)
             yield from self._of_slice(task, blocks, number)
             task = number
         names, m, n = coordinates(self.swizzle, task, blocks)

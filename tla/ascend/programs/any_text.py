@@ -13,7 +13,7 @@ from typing import Any
 from ...core.element import Element
 from ...core.int_tuple import shown
 from ...symbolic.conditions import Condition
-from ..transfers.instruction import c_text
+from ..transfers.instruction import c_condition, c_text
 from ..transfers.steps import Loop, When, text_of as step_lines
 from .block import Plan
 from .paddings import BESIDE
@@ -53,7 +53,7 @@ def ascendc(
             f"// {name}: C = A * B{' + bias' * plan.bias} on {plan.arch}, for any {', '.join(sizes)} and number of "
             "cores.",
             "// Made by tla from the statements that its check looks at.",
-            *(f"// The host has to ask: {_functions(c.to_python().replace('//', '/'))}" for c in conditions),
+            *(f"// The host has to ask: {_functions(c_condition(c))}" for c in conditions),
             f"// Tiles of {shown(plan.tiling.l1)} in L1 and {shown(plan.tiling.l0)} in L0; blocks by {swizzle}.",
             '#include "kernel_operator.h"',
             *_FUNCTIONS,
@@ -101,7 +101,7 @@ def _lines(body: Iterable[Any], added: Element | None) -> Iterator[str]:
         else:
             yield _functions(statement_text(s, added))
 
-    return step_lines(body, one, "int64_t", _functions)
+    return step_lines(body, one, _functions)
 
 
 def _functions(text: str) -> str:

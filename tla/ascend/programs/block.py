@@ -161,21 +161,32 @@ class Plan:
         """The instructions that move a tile of A or B from global memory to L1."""
         x, layout = (self.a, self.l1_layouts[0]) if which == "A" else (self.b, self.l1_layouts[1])
         src = GetTile(self._gm(x), self.held(which, *start), self.held(which, *sizes))
-        tile = side_of(src, x.element)
-        if x.tag not in (RowMajor, ColumnMajor) or tile.symbols:
-            return self.move(src, tensor_at("L1", layout), x.element)
-        # Lines lie at one step from one another, wherever a tile begins: element (i, j) of a tile is i and j times the
-        # strides behind its first. So what is proved to move one tile moves each of the same sizes, begun at that
-        # tile's first element. What is asked of the place itself, GetTile and require_place ask for each tile anew.
-        require_place("GM", tile, self.arch)
-        if (which, tile.valid) not in self._proved:
-            self._proved[which, tile.valid] = tile.at, self.move(src, tensor_at("L1", layout), x.element)
-        at, made = self._proved[which, tile.valid]
-        return made if at == tile.at else tuple(replace(i, src=i.src + tile.at - at) for i in made)
+        made: tuple[TransferInstruction, ...] = self._anywhere(
+            which, x, src, "src", lambda: self.move(src, tensor_at("L1", layout), x.element)
+        )
+        return made
+
+    def _anywhere(self, key: Any, x: Operand, tile: Tensor, side: str, make: Callable[[], Any]) -> Any:
+        """The instructions that move a tile of a matrix in global memory, their `side`; of a plain matrix as they are proved
+        for another tile of the same sizes.
+
+        Lines lie at one step from one another, wherever a tile begins: element (i, j) of a tile is i and j times the
+        strides behind its first. So what is proved to move one tile moves each of the same sizes, begun at that
+        tile's first element. What is asked of the place itself, GetTile and require_place ask for each tile anew.
+        """
+        place = side_of(tile, x.element)
+        if x.tag not in (RowMajor, ColumnMajor) or place.symbols:
+            return make()
+        require_place("GM", place, self.arch)
+        if (key, place.valid) not in self._proved:
+            self._proved[key, place.valid] = place.at, make()
+        at, made = self._proved[key, place.valid]
+        moved = ({side: getattr(i, side) + place.at - at} for i in made)
+        return made if at == place.at else tuple(replace(i, **n) for i, n in zip(made, moved))
 
     @functools.cached_property
-    def _proved(self) -> dict[Any, tuple[int, tuple[TransferInstruction, ...]]]:
-        """The loads of plain matrices by matrix and sizes: where the tile begins that each is proved for."""
+    def _proved(self) -> dict[Any, tuple[int, Any]]:
+        """The transfers of tiles of plain matrices by matrix and sizes: where the tile begins that each is proved for."""
         return {}
 
     def load_l0(
@@ -222,11 +233,14 @@ class Plan:
     def leaving(self, start: tuple[Any, Any], sizes: tuple[Any, Any], rows: Any = None) -> Any:
         """The transfer of the accumulators of a block, as it is without unit flags and scales."""
         m, n = sizes
-        src = tensor_at("L0C", L0C(self.rows(m) if rows is None else rows, n).layout)
-        dst, more = GetTile(self._gm(self.c), start, sizes), {}
+        rows = self.rows(m) if rows is None else rows
+        src, more = tensor_at("L0C", L0C(rows, n).layout), dict[str, Any]()
+        dst = GetTile(self._gm(self.c), start, sizes)
         if self.split is not None:
             dst, more = tensor_at("UB", in_ub(self, m, n)), {"split": self.split}
-        return self.move(src, dst, self.c.element, accumulator=self.total, quant=self.quant, relu=self.relu, **more)
+        more |= {"accumulator": self.total, "quant": self.quant, "relu": self.relu}
+        move = functools.partial(self.move, src, dst, self.c.element, **more)
+        return move() if self.split is not None else self._anywhere(("C", rows), self.c, dst, "dst", move)
 
     def told(self, i: TransferInstruction) -> TransferInstruction:
         """A Fixpipe with its unit flag and its scale, or the buffer of its scales."""
@@ -277,6 +291,8 @@ class Core:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.next = {"l1": 0, "l0A": 0, "l0B": 0, "l0C": 0} | ({} if plan.split is None else {"ub": 0})
+        #: The numbers of the tiles of k that a block is written of, by how many there are.
+        self.turns: Callable[[int], Iterable[int]] = range
         self._load, self._load_l0, self._store = once(plan.load), once(plan.load_l0), once(plan.store)
         self._load_bias, self._load_bt = once(plan.load_bias), once(plan.load_bt)
         self._load_channels, self._load_fb = (once(functools.partial(f, plan)) for f in (load_channels, load_fb))
@@ -336,7 +352,8 @@ class Core:
             yield SetFlag(*channels.FILLED)
         if not plan.unit_flag:
             yield WaitFlag("FIX_M", self.next["l0C"])
-        for number, (at, size) in enumerate(tiles):
+        for number in self.turns(len(tiles)):
+            at, size = tiles[number]
             following = (self.next["l1"] + 1) % plan.tiling.stages["L1"]
             fill = [*self._fill(block, *tiles[number + 1], following)] if number + 1 < len(tiles) else []
             yield from fill if ahead else ()

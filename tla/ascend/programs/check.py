@@ -336,7 +336,7 @@ def _units(event: Event, memories: Memories) -> Any:
     """The fractals of L0C that an instruction with a unit flag works on: it takes each whole."""
     import numpy as np
 
-    reach, s = reach_of(event, memories), event.statement
+    reach, s = reach_of(event.statement, memories), event.statement
     if not reach.writes:
         return []
     read = [p.cells.ravel() for p in reach.reads if p.memory == "L0C"]
@@ -347,12 +347,13 @@ def _units(event: Event, memories: Memories) -> Any:
 def _reach(event: Event, memories: Memories, found: _Findings) -> Reach | None:
     """The places that an event touches; None, and a finding, where one lies outside."""
     try:
-        reach = reach_of(event, memories)
+        reach = reach_of(event.statement, memories)
     except RangeError as error:
         found.add(Finding("outside", f"{_where(event)} touches {error.reason.what}", event))
         return None
     for places in (*reach.reads, *reach.writes):
-        if reason := memories.outside(places, memories.ends.get(places.memory, memories.sizes[places.memory])):
+        end = memories.ends.get(places.memory)  # in other memories all lies inside
+        if end is not None and (reason := memories.outside(places, end)):
             found.add(Finding("outside", f"{_where(event)} touches {reason.what}", event))
     return reach
 
@@ -463,7 +464,7 @@ def _copied(c: Copied, origins: Origins, program: Program, sizes: tuple[int, ...
 def _own_cells(buffer: Buffer, memories: Memories) -> Any:
     """The cells of all that a tensor's layout has a place for, its padding too."""
     sizes = [int(size(n)) for n in modes_of(buffer.layout.shape)]
-    return memories.places(buffer.name, offsets_in(buffer.layout, sizes), buffer.element.bits).all()
+    return memories.places(buffer.name, offsets_in(buffer.layout, sizes), buffer.element.bits).every
 
 
 def _stays(name: str, origins: Origins, made: bool, padding: bool, found: _Findings) -> None:

@@ -16,6 +16,7 @@ other 64; here it is 128, by which the tiles of CATLASS's examples keep the matr
 
 from __future__ import annotations
 
+import functools
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -248,19 +249,22 @@ class _BySizes(Core):
         self._from_ub = lambda _start, sizes, core: from_ub((0, 0), sizes, core)
 
 
+#: All pipes; and those of the tiles of k of a block, but for the first tile and the last.
+_EVERY, _OF_TILES = (*PIPES, *VECTOR_PIPES), ("MTE1", "MTE2", "M")
+
+
 class _Pipes:
     """The pipes of a core: from which cycle on each is free, since when flags are up, and what unit flags hand over."""
 
     def __init__(self) -> None:
-        self.free: dict[str, int] = dict.fromkeys((*PIPES, *VECTOR_PIPES), 0)
+        self.free: dict[str, int] = dict.fromkeys(_EVERY, 0)
         self.flags: dict[tuple[str, int], deque[int]] = {}
         # when the last Mmad and the last Fixpipe with a unit flag began and ended
         self.handed = {"M": (0, 0), "FIX": (0, 0)}
 
-    @property
-    def end(self) -> int:
-        """The cycle from which on all are free."""
-        return max(self.free.values())
+    def end(self, pipes: Sequence[str] = _EVERY) -> int:
+        """The cycle from which on all of these are free."""
+        return max(self.free[p] for p in pipes)
 
     def flag(self, s: SetFlag | WaitFlag | PipeBarrier) -> None:
         """Set a flag, once its pipe has done all before; or wait for one, set before in the order of issue."""
@@ -298,18 +302,25 @@ class _Pipes:
         self.free[pipe] = end
         return begin, end
 
-    def form(self) -> tuple[Any, ...]:
-        """All of it but when: what two times have in common from which on the same follows."""
-        end = self.end
-        flags = sorted((key, *(t - end for t in up)) for key, up in self.flags.items())
-        handed = tuple(n - end for x in self.handed.values() for n in x if n)
-        return tuple(n - end for n in self.free.values() if n), tuple(flags), handed
+    def form(self, pipes: Sequence[str] = _EVERY) -> tuple[Any, ...]:
+        """What follows depends on, but when: of these pipes, and of what they wait for. What is up before the pipe that
+        waits for it is free is up in time."""
+        free, end = self.free, self.end(pipes)
+        ups = ((key, up, ends_of(key[0])) for key, up in self.flags.items())
+        flags = sorted(
+            (key, *(max(t, free[b]) - end for t in up)) for key, up, (a, b) in ups if a in pipes and b in pipes
+        )
+        waits = ((p, other) for p, other in (("M", "FIX"), ("FIX", "M")) if p in pipes)
+        handed = tuple(max(t, free[p]) - end for p, other in waits for t in self.handed[other])
+        return tuple(free[p] - end for p in pipes if free[p]), tuple(flags), handed
 
-    def later(self, cycles: int) -> None:
-        """Make it later: of what has not been used yet nothing."""
-        self.free = {pipe: n + cycles if n else 0 for pipe, n in self.free.items()}
-        self.flags = {key: deque(t + cycles for t in up) for key, up in self.flags.items()}
-        self.handed = {pipe: (b + cycles if e else 0, e + cycles if e else 0) for pipe, (b, e) in self.handed.items()}
+    def later(self, cycles: int, pipes: Sequence[str] = _EVERY) -> None:
+        """Make all of these pipes later: of what has not been used yet nothing."""
+        self.free |= {p: self.free[p] + cycles for p in pipes if self.free[p]}
+        for key, up in self.flags.items():
+            if all(p in pipes for p in ends_of(key[0])):
+                self.flags[key] = deque(t + cycles for t in up)
+        self.handed |= {p: (b + cycles, e + cycles) for p, (b, e) in self.handed.items() if p in pipes and e}
 
 
 class _Costs:
@@ -347,6 +358,30 @@ class _Costs:
         return self._kept[id(key)][1]
 
 
+class _Rounds:
+    """The times at which the same came next: where pipes are then as they were, what is between repeats."""
+
+    def __init__(self, core: Core, pipes: _Pipes, of: Sequence[str]) -> None:
+        """of: the pipes that what repeats goes through."""
+        self._core, self._pipes, self._of = core, pipes, of
+        self._met: dict[tuple[Any, ...], tuple[int, int]] = {}
+
+    def skipped(self, at: int, same: int) -> int:
+        """Skip whole rounds, where number `at` is next and `same` of what comes are alike: how many are skipped."""
+        if same <= 0:
+            self._met.clear()
+            return 0
+        pipes, key = self._pipes, (self._pipes.form(self._of), *self._core.next.values())
+        if key not in self._met:
+            self._met[key] = at, pipes.end(self._of)
+            return 0
+        before, end = self._met[key]
+        self._met.clear()
+        turns = same // (at - before)
+        pipes.later(turns * (pipes.end(self._of) - end), self._of)
+        return turns * (at - before)
+
+
 class Clock:
     """The statements of cores of a block over time."""
 
@@ -367,32 +402,32 @@ class Clock:
     def cycles(self, blocks: Sequence[Block]) -> int:
         """The cycles that a core takes.
 
-        Where blocks of the same sizes leave the pipes as they were some blocks before, but later, this goes
-        on: they are skipped.
+        Where blocks of the same sizes, or tiles of k of one block, leave the pipes as they were some before, but later,
+        this goes on: they are skipped.
         """
         core, pipes, at = self._core(), _Pipes(), 0
+        core.turns = functools.partial(self._turns, core, pipes)
         self._through(core.begin(), pipes)
-        met: dict[tuple[Any, ...], tuple[int, int]] = {}
+        rounds = _Rounds(core, pipes, _EVERY)
         while at < len(blocks):
             self._through(core.block(blocks[at]), pipes)
             sizes, at = blocks[at].extents, at + 1
             same = next((i for i, b in enumerate(blocks[at:]) if b.extents != sizes), len(blocks) - at)
-            key = (pipes.form(), *core.next.values())
-            if not same:
-                met.clear()
-            elif key in met:
-                before, end = met.pop(key)
-                turns = same // (at - before)
-                pipes.later(turns * (pipes.end - end))
-                at += turns * (at - before)
-                met.clear()
-            else:
-                met[key] = at, pipes.end
-        return pipes.end
+            at += rounds.skipped(at, same)
+        return pipes.end()
+
+    def _turns(self, core: Core, pipes: _Pipes, count: int) -> Iterator[int]:
+        """The tiles of k of a block that are gone through: between the first and the last two all are alike, which one
+        behind another are loaded, multiplied, and neither the first of a sum nor the last."""
+        rounds, number = _Rounds(core, pipes, _OF_TILES), 0
+        while number < count:
+            yield number
+            number += 1
+            number += rounds.skipped(number, count - 2 - number)
 
     def _core(self) -> Core:
         """A core at its first block; what it has planned stays."""
-        self._sizes.next = dict.fromkeys(self._sizes.next, 0)
+        self._sizes.next, self._sizes.turns = dict.fromkeys(self._sizes.next, 0), range
         return self._sizes
 
     def _through(self, statements: Iterable[Any], pipes: _Pipes) -> None:
@@ -445,7 +480,7 @@ def _before(paddings: Paddings, rates: Rates) -> tuple[int, dict[str, int], tupl
             if (span := pipes.run(s, costs)) is not None:
                 tile += span.pipe == "MTE2"
                 spans.append(span._replace(step=tile))
-        slowest = max(slowest, (pipes.end, spans), key=lambda x: x[0])
+        slowest = max(slowest, (pipes.end(), spans), key=lambda x: x[0])
     return slowest[0], *_busy(slowest[1])
 
 

@@ -7,9 +7,11 @@ Source: ours.
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeVar
 
 from ...core.cache import plain_memo
 from ...core.element import Element
@@ -27,10 +29,15 @@ from .queues import Begun
 from .statements import FILLED, SCALE_BITS, Compute, Fill, Move, Multiply, Program, walk
 from .trace import Event
 
+R = TypeVar("R")
+S = TypeVar("S")
+
 #: The bytes behind a tensor in global memory that hold nothing: what is read there is told, and goes on as poison.
 BEHIND = 1 << 16
 #: More elements than any memory of a core has: 1 MiB, of 4 bits.
 MOST_ELEMENTS = 1 << 21
+#: The most cells of places that are kept: 64 MiB.
+MOST_CELLS = 1 << 23
 #: An element that an instruction writes as a zero, read from nowhere.
 NOWHERE = -1
 #: The memory beside L0B that LoadDataWithSparse brings the index to: a byte for each four elements.
@@ -40,7 +47,8 @@ _OTHER = {"UB0": "UB1"}
 _UNIFIED = ("UB0", "UB1")
 
 
-class Places(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Places:
     """Elements of one memory: its name, where each begins [cells], and how many cells an element has.
 
     Source: ours.
@@ -50,11 +58,35 @@ class Places(NamedTuple):
     cells: Any
     width: int
 
-    def all(self) -> Any:
-        """Every cell of them, in numpy."""
+    @functools.cached_property
+    def every(self) -> Any:
+        """Every cell of them in a row, in numpy."""
         import numpy as np
 
-        return self.cells if self.width == 1 else (self.cells[..., None] + np.arange(self.width)).ravel()
+        cells = self.cells if self.width == 1 else self.cells[..., None] + np.arange(self.width)
+        return cells.ravel()
+
+
+def _kept(f: Callable[[S, Memories], R]) -> Callable[[S, Memories], R]:
+    """f of a statement, worked out once for all that are alike: a program has the same few on a core's buffers."""
+
+    @functools.wraps(f)
+    def kept(s: S, memories: Memories) -> R:
+        return memories.kept((f, *key), lambda: f(s, memories)) if (key := _alike(s)) else f(s, memories)
+
+    return kept
+
+
+def _alike(s: Any) -> tuple[Any, ...]:
+    """The buffers and the instruction of a move or a product: of those that have the same the places are the same; of
+    others ()."""
+    if isinstance(s, Move):
+        i = s.instruction
+        return (*s[:2], *s[3:], i.name, i.dst, i.src, (*i.parameters.items(),), i.element, i.form)
+    if isinstance(s, Multiply):
+        m = s.instruction
+        return (*s[:4], m.a, m.b, m.dst, m.bias, (*m.parameters.items(),), m.elements, m.scaled, m.sparse)
+    return ()
 
 
 class Memories:
@@ -62,7 +94,10 @@ class Memories:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.bits = math.gcd(8, *(b.element.bits for b in program.buffers.values()), *_widths(program))
+        self.bits = math.gcd(*(b.element.bits for b in program.buffers.values()), *_widths(program))
+        self.bits = math.gcd(self.bits, *(b.address * 8 for b in program.buffers.values() if b.position != "GM"))
+        self._made: dict[Any, Any] = {}
+        self._cells = 0
         arch = program.arch
         self.sizes = {place: size * 8 // self.bits for place, size in arch.sizes.items()}
         self.ends = {
@@ -74,6 +109,16 @@ class Memories:
         self.sizes |= {b.position: self.sizes["UB"] for b in program.buffers.values() if b.position in _UNIFIED}
         if any(isinstance(s, Move) and _with_index(s) for s in walk(program.body)):
             self.sizes[INDEX] = self.sizes["L0B"] // STORED
+
+    def kept(self, key: Any, make: Callable[[], R]) -> R:
+        """What is made for a key, kept as long as all that is kept has few cells."""
+        if self._cells > MOST_CELLS:
+            self._made.clear()
+            self._cells = 0
+        if key not in self._made:
+            self._made[key] = make()
+        found: R = self._made[key]
+        return found
 
     def memory_of(self, name: str) -> str:
         """The memory that a buffer lies in: its position, or itself in global memory."""
@@ -94,13 +139,14 @@ class Memories:
         """The elements at these offsets behind an address of a memory; RangeError where one lies outside of it."""
         width = bits // self.bits
         found = Places(memory, address * 8 // self.bits + offsets * width, width)
+        self._cells += found.cells.size
         if reason := self.outside(found, self.sizes[memory]):
             raise RangeError(*reason)
         return found
 
     def outside(self, places: Places, end: int) -> Reason | None:
         """The reason that places do not lie in a memory that ends so [cells]; None where they do."""
-        memory, cells, width = places
+        memory, cells, width = places.memory, places.cells, places.width
         if not cells.size or (cells.min() >= 0 and cells.max() + width <= end):
             return None
         low, high = int(cells.min()) * self.bits // 8, (int(cells.max()) + width) * self.bits // 8
@@ -114,7 +160,9 @@ def _widths(program: Program) -> Iterable[int]:
     for statement in walk(program.body):
         if isinstance(statement, Move):
             yield statement.instruction.element.bits
-        elif isinstance(statement, Compute):
+        elif isinstance(statement, Fill):
+            yield statement.element.bits
+        elif isinstance(statement, (Multiply, Compute)):
             yield from (e.bits for e in statement.instruction.elements)
 
 
@@ -192,6 +240,7 @@ class Copy(NamedTuple):
     scale: Places | None = None
 
 
+@_kept
 def moves_of(s: Move, memories: Memories) -> list[Copy]:
     """The elements that a move copies; of one to two vector cores the half of each."""
     i, found = s.instruction, []
@@ -202,7 +251,7 @@ def moves_of(s: Move, memories: Memories) -> list[Copy]:
         src = memories.places(s.src, begin if inside.all() else begin[inside], read)
         scaled = bool(s.beside) and not _with_index(s)
         scale = memories.places(s.beside, s.first + _columns(i, begin), SCALE_BITS) if scaled else None
-        found.append(Copy(target._replace(memory=_OTHER[target.memory]) if number else target, inside, src, scale))
+        found.append(Copy(replace(target, memory=_OTHER[target.memory]) if number else target, inside, src, scale))
     return found
 
 
@@ -217,9 +266,9 @@ def _columns(i: TransferInstruction, read: Any) -> Any:
     return at // (i.parameters["srcStride"] * ROWS) * ROWS + at % ROWS
 
 
-def reach_of(event: Event, memories: Memories) -> Reach:
-    """The elements that an event touches; of a Mmad whole fractals."""
-    s = event.statement
+@_kept
+def reach_of(s: Any, memories: Memories) -> Reach:
+    """The elements that a statement touches; of a Mmad whole fractals."""
     if isinstance(s, Move):
         copies, index = moves_of(s, memories), index_moved(s, memories)
         reads, writes = ([c.src for c in copies], [c.dst for c in copies])
@@ -251,6 +300,7 @@ def starts_anew(s: Multiply) -> bool:
     return bool(s.instruction.parameters["cmatrixInitVal"]) or s.bias is not None
 
 
+@_kept
 def mmad_offsets(s: Multiply, memories: Memories) -> tuple[Places, Places, Places, Places | None]:
     """The elements of the operands of a Mmad, in the order of their coordinates: whole fractals."""
     import numpy as np
@@ -358,7 +408,7 @@ class Ledger:
         self._events[begun.event.pipe, begun.turn] = begun.event
         for kind, side in (("read", reach.reads), ("write", reach.writes)):
             for places in side:
-                self._array(places.memory, kind, begun.event.pipe)[places.all()] = begun.turn
+                self._array(places.memory, kind, begun.event.pipe)[places.every] = begun.turn
         return found
 
     def _array(self, memory: str, kind: str, pipe: str) -> Any:
@@ -370,7 +420,7 @@ class Ledger:
 
     def _met(self, begun: Begun, places: Places, *, writes: bool) -> list[Touched]:
         """The events that one meets: at places that it reads those that wrote there, at those that it writes all."""
-        cells, found = places.all().ravel(), []
+        cells, found = places.every, []
         for (memory, kind, other), turns in self._last.items():
             if memory != places.memory or not (writes or kind == "write") or not cells.size:
                 continue

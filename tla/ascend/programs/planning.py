@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import itertools
 import math
-import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -228,25 +228,13 @@ class _Space:
 
     def _least(self, l1: tuple[int, int, int], l0: tuple[int, int, int]) -> tuple[int, int]:
         """The cycles that the busiest core takes at least, without and with unit flags, by its blocks, which are as many
-        as an even share: no fewer, no smaller.
-
-        Nothing is multiplied before the first tiles have come. Behind the last Mmad's begin there is that Mmad, and
-        what it has summed is stored: the one after the other, with unit flags side by side.
-        """
+        as an even share: no fewer, no smaller."""
         kinds = self._kinds(l1)
         share = -(-sum(count for _, _, count in kinds) // self.count)
         cost = _Costs(self.plan, self.rates, self.sizes, l1, l0)
-        first = min(cost.first(m, n) for m, n, _ in kinds)
-        loads, moves, products = (self._cheapest(f, kinds, share) for f in (cost.load, cost.move, cost.multiply))
-        ends = [(cost.last(m, n), cost.products_of_last(m, n), cost.store(m, n)) for m, n, _ in kinds]
-
-        def least(out: Callable[[int, int], int]) -> int:
-            behind_loads = min(tile - last + out(last, store) for last, tile, store in ends)
-            behind_moves = min(out(last, store) for last, _, store in ends)
-            behind_products = min(out(last, store) - last for last, _, store in ends)
-            return max(loads + behind_loads, moves + behind_moves, first + products + behind_products)
-
-        return least(operator.add), least(max)
+        busy = [self._cheapest(f, kinds, share) for f in (cost.load, cost.move, cost.multiply)]
+        sizes = [kind[:2] for kind in kinds]
+        return cost.least(busy, sizes, sizes, unit_flag=False), cost.least(busy, sizes, sizes, unit_flag=True)
 
     def _kinds(self, l1: tuple[int, int, int]) -> list[tuple[int, int, int]]:
         """The m and n of blocks, and how many have them."""
@@ -268,14 +256,17 @@ class _Space:
         """The swizzle of a tiling with the fewest cycles, and how many; None, and how many at least, where there is none
         with fewer than `least`."""
         ways = self._dealt(tiling.l1)
-        clock = Clock(self._made(*tiling[1:], ways[0].swizzle).plan, self.rates)
+        cost, clock = _Costs(self.plan, self.rates, self.sizes, tiling.l1, tiling.l0), None
         took, found, best = {}, None, []
         for way in ways:
             cycles = max(way.memory, tiling.bound)
             for extents, blocks in way.lists.items():
+                if cycles < least and extents not in took:
+                    cycles = max(cycles, cost.of_core(extents, unit_flag=tiling.unit_flag))
                 if cycles >= least:
                     break
                 if extents not in took:
+                    clock = clock or Clock(self._made(*tiling[1:], ways[0].swizzle).plan, self.rates)
                     took[extents] = clock.cycles(blocks)
                 cycles = max(cycles, took[extents])
             best.append(cycles)
@@ -323,6 +314,31 @@ class _Costs:
         self.deep = sum(-(-p // c0) for p in parts) * each
         self.ends = tiles[0], parts[0]
         self.lasts = -(-parts[-1] // c0) * each, -(-tiles[-1] // c0) * each
+
+    def of_core(self, extents: Iterable[tuple[int, int, int]], *, unit_flag: bool) -> int:
+        """The cycles that a core with blocks of these sizes takes at least."""
+        sizes = [(m, n) for m, n, _ in extents if m and n]
+        counts = Counter(sizes).items()
+        busy = [sum(f(m, n) * count for (m, n), count in counts) for f in (self.load, self.move, self.multiply)]
+        return self.least(busy, sizes[:1], sizes[-1:], unit_flag=unit_flag) if sizes else 0
+
+    def least(self, busy: Iterable[int], firsts: Any, lasts: Any, *, unit_flag: bool) -> int:
+        """The cycles that a core takes at least.
+
+        busy            how long its pipes MTE2, MTE1 and M are busy
+        firsts, lasts   the sizes that its first block may have, and its last
+
+        Nothing is multiplied before the first tiles have come. Behind the last Mmad's begin there is that Mmad, and
+        what it has summed is stored: the one after the other, with unit flags side by side.
+        """
+        loads, moves, products = busy
+        ends = [(self.last(m, n), self.products_of_last(m, n), self.store(m, n)) for m, n in lasts]
+        outs = [(max(last, store) if unit_flag else last + store, last, tile) for last, tile, store in ends]
+        behind_loads = min(tile - last + out for out, last, tile in outs)
+        behind_moves = min(out for out, _, _ in outs)
+        behind_products = min(out - last for out, last, _ in outs)
+        first = min(self.first(m, n) for m, n in firsts)
+        return max(loads + behind_loads, moves + behind_moves, first + products + behind_products)
 
     def _bytes(self, m: int, n: int, k: int) -> tuple[int, int]:
         return m * k * self.plan.a.element.bits // 8, n * k * self.plan.b.element.bits // 8

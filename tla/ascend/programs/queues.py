@@ -71,11 +71,10 @@ class Queues:
                 self.waiting.setdefault(pipe, deque()).append(event)
 
     def _issue(self, event: Event, up: set[tuple[str, int]]) -> None:
-        """Note a flag that is set twice in a row."""
+        """Note what is wrong with a flag that is set."""
         s = event.statement
         if isinstance(s, SetFlag):
-            if (s.event, s.id) in up:
-                self.troubles.append(Trouble("twice", f"{_text(event)} twice, with no WaitFlag between", event))
+            self.troubles += [Trouble(kind, what, event) for kind, what in wrongly_set(s, (s.event, s.id) in up)]
             up.add((s.event, s.id))
         elif isinstance(s, WaitFlag):
             up.discard((s.event, s.id))
@@ -148,8 +147,6 @@ class Queues:
                 what = f"{_text(event)} may come before the one before it is waited for"
                 self.early.append(Trouble("early", what, event))
             flag.set += 1
-            if (most := most_id(s.event)) < s.id or s.id < 0:
-                self.troubles.append(Trouble("id", f"{_text(event)}: ids go from 0 to {most}", event))
             flag.up.append((done, event))
         elif unit_flag(s) == 3:
             for unit in self._units_of(event):
@@ -164,9 +161,13 @@ class Queues:
 _ALL = ("MTE1", "MTE2", "MTE3", "M", "FIX", "V")
 
 
-def most_id(event: str) -> int:
-    """The largest id of the flags of an event: those between cores are more."""
-    return 15 if "AIV" in event else 7
+def wrongly_set(s: SetFlag, up: bool) -> Iterator[tuple[str, str]]:
+    """Tell what is wrong with a flag that is set, as a kind and words; up: whether it is set already."""
+    flag, most = f"SetFlag {s.event} {s.id}", 15 if "AIV" in s.event else 7  # those between cores are more
+    if up:
+        yield "twice", f"{flag} twice, with no WaitFlag between"
+    if not 0 <= s.id <= most:
+        yield "id", f"{flag}: ids go from 0 to {most}"
 
 
 def unit_flag(statement: Any) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...core.cache import known_memo
 from ...core.errors import LeafTypeError, RangeError
 from ...core.ints import IntLike
 from ...symbolic.evaluate import value
@@ -144,6 +145,8 @@ def number(n: IntLike, values: Mapping[str, int]) -> int:
 
 def _known(statement: Any, values: Mapping[str, int]) -> Any:
     """A statement with its numbers known."""
+    if not values:  # of a program of numbers there is nothing to find out
+        return statement
     if isinstance(statement, Move):
         return statement._replace(instruction=_known_transfer(statement.instruction, values))
     if isinstance(statement, Multiply):
@@ -168,8 +171,6 @@ def _known_transfer(i: TransferInstruction, values: Mapping[str, int]) -> Transf
 
 
 def _known_vector(i: VectorInstruction, values: Mapping[str, int]) -> VectorInstruction:
-    if not values:  # of a program of numbers there is nothing to find out
-        return i
     fields = {name: number(n, values) for name, n in i.parameters.items()}
     return replace(i, places=tuple(number(n, values) for n in i.places), parameters=fields)
 
@@ -190,6 +191,7 @@ def pipe_of_statement(statement: Any, buffers: Mapping[str, Buffer]) -> str:
     return statement.pipe if isinstance(statement, PipeBarrier) else "S"
 
 
+@known_memo
 def ends_of(event: str) -> tuple[str, str]:
     """The pipe that an event waits for, and the one that waits; LeafTypeError for what is none."""
     first, _, second = event.partition("_")

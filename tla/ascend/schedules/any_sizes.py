@@ -9,12 +9,9 @@ from typing import Any
 
 from ...core.errors import LeafTypeError
 from ...core.leaf_arithmetic import smaller
-from ...symbolic.declare import dim, index
+from ...symbolic.declare import dim
 from .orders import lines, zigzag
 from .swizzles import BlockSwizzle, in_turn
-
-#: More blocks than a matrix has.
-FAR = 2**31
 
 
 def coordinates(swizzle: BlockSwizzle, task: Any, blocks: tuple[Any, Any]) -> tuple[list[tuple[Any, Any]], Any, Any]:
@@ -26,10 +23,15 @@ def coordinates(swizzle: BlockSwizzle, task: Any, blocks: tuple[Any, Any]) -> tu
     Strips have `offset` lines of blocks, the last those that are left. A strip has width * across numbers, of which
     each gives (number % width, number // width), another block of it: so all blocks are met, each once.
 
-    >>> from tla import dims, index
+    Proof, for a number below along * across: its strip is (along - 1) // offset at most, so a line is left, width >= 1.
+    The numbers of a strip are those below width * across: of the last strip, too, as there are along * across in all.
+    So number // width is below across, and offset * strip + number % width below offset * strip + width, which is
+    along at most. A tile that begins at a block of these has one row, and one column, at least.
+
+    >>> from tla import dim, dims
     >>> from tla.ascend import GemmIdentityBlockSwizzle
     >>> from tla.ascend.schedules.any_sizes import coordinates
-    >>> names, m, n = coordinates(GemmIdentityBlockSwizzle[3, 0], index("task", 100), dims("blocksM blocksN"))
+    >>> names, m, n = coordinates(GemmIdentityBlockSwizzle[3, 0], dim("task", at_least=0), dims("blocksM blocksN"))
     >>> for name, value in names: print(name, value)
     strip task//(3*blocksN)
     inside task%(3*blocksN)
@@ -47,7 +49,7 @@ def coordinates(swizzle: BlockSwizzle, task: Any, blocks: tuple[Any, Any]) -> tu
         return [], task // blocks[1], task % blocks[1]
     along, across = blocks if swizzle.direction == 0 else blocks[::-1]
     offset = swizzle.offset
-    strip, inside, width = index("strip", FAR), index("inside", FAR), dim("width", at_most=offset)
+    strip, inside, width = dim("strip", at_least=0), dim("inside", at_least=0), dim("width", at_most=offset)
     names = [(strip, task // (offset * across)), (inside, task % (offset * across))]
     names += [(width, smaller(offset, along - offset * strip))]
     major, line = offset * strip + inside % width, inside // width

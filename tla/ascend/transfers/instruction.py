@@ -5,6 +5,7 @@ Source: AscendC.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,9 +20,13 @@ from ...core.leaf_arithmetic import plus
 from ...core.questions import at_most, require
 from ...symbolic import SymInt
 from ...symbolic.conditions import Condition
+from ...symbolic.facts import symbols_in, whole
 from ...symbolic.forms import best
+from ...symbolic.poly import ONE, Poly
+from ...symbolic.proofs import is_positive
+from ...symbolic.reading import read
 from ...symbolic.text import python
-from ...symbolic.tree import Tree, operation, total
+from ...symbolic.tree import Tree, number, operation, product, total
 from ..element import CPP_NAMES
 from .moved import FIELD, KINDS, Fields, Moved
 from .side import offsets_in
@@ -159,27 +164,54 @@ _FAR = 2**40 - 1
 
 
 def c_text(n: IntLike) -> str:
-    """An integer that is not negative as an expression of C."""
-    return python(_of_c(n.form)).replace("//", "/") if isinstance(n, SymInt) else str(n)
+    """An integer as an expression of C, whose names hold integers with a sign: what Python rounds down, C cuts off."""
+    return _c(n.poly, n.form) if isinstance(n, SymInt) else str(n)
 
 
 def c_condition(c: Condition) -> str:
     """A condition on sizes as an expression of C."""
     if c.question == "divides":
-        return c.to_python().replace("//", "/")
-    left, right = (python(_of_c(best(p))).replace("//", "/") for p in (c.a, c.b))
-    return f"{left} {c.question} {right}"
+        return f"{_c(c.b, best(c.b), inside='%')} % {_c(c.a, best(c.a), inside='%')} == 0"
+    return f"{_c(c.a, best(c.a), inside='<')} {c.question} {_c(c.b, best(c.b), inside='<')}"
 
 
-def _of_c(t: Tree) -> Tree:
-    """The tree with (-x)%n written (n - x%n)%n: what is left of a negative number is negative in C."""
+def _c(p: Poly, t: Tree, inside: str = "") -> str:
+    """A form of p as an expression of C; inside: an operation that it is a side of. C compares before it takes bits."""
+    t = _of_c(t, {n.name: whole(n) for n in symbols_in(p)})
+    text = python(t).replace("//", "/")
+    return f"({text})" if (inside == "%" and t.op not in "nv") or (inside and t.op == "^") else text
+
+
+def _of_c(t: Tree, names: Mapping[str, Poly]) -> Tree:
+    """The tree that has in C the value of t in Python: what is divided there is never negative, or a multiple.
+
+    names   what the names in it stand for
+    """
     if t.op in "nv":
         return t
-    t = t._replace(args=tuple(map(_of_c, t.args)))
-    if t.op == "%" and t.args[0].op == "-":
-        (x,), n = t.args[0].args, t.args[1]
-        return operation("%", total([n, operation("-", operation("%", x, n))]), n)
-    return t
+    args = tuple(_of_c(a, names) for a in t.args)
+    if t.op in ("min", "max"):  # there of two
+        return functools.reduce(functools.partial(operation, t.op), args)
+    if t.op not in ("//", "%"):
+        return t._replace(args=args)
+    (x, d), (divided, by) = args, (read(a, names) for a in t.args)
+    turned = is_positive(-by)  # x//d is -x//-d then, and x%d is -(-x%-d)
+    if turned:
+        x, d, divided = _minus(x), _minus(d), -divided
+    if is_positive(divided + ONE):
+        quotient, rest = operation("//", x, d), operation("%", x, d)
+    elif is_positive(ONE - divided):
+        quotient = _minus(operation("//", total([_minus(x), d, number(-1)]), d))
+        rest = operation("%", total([d, _minus(operation("%", _minus(x), d))]), d)
+    else:
+        rest = operation("%", total([d, operation("%", x, d)]), d)
+        quotient = operation("//", total([x, _minus(rest)]), d)
+    return quotient if t.op == "//" else _minus(rest) if turned else rest
+
+
+def _minus(t: Tree) -> Tree:
+    """The tree of -t."""
+    return t.args[0] if t.op == "-" else total(map(_minus, t.args)) if t.op == "+" else product(-1, [t])
 
 
 def _bursts(layout: Layout, begin: int, bits: int) -> Bursts:

@@ -221,17 +221,23 @@ def path_of(
         known = sorted({str(p.dst_tag) for p in joined})
         fix = "leave out tag=, or write one of these"
         raise LeafTypeError(f"{what} with tag={tag!s:.40}", f"tag={' or '.join(known)}", fix)
-    refused, found = [], []
+    may: list[Path] = []
     for path in paths:
-        wide = None if element.bits in path.bits else f"elements of {element.bits} bits take another way"
-        why = wide, _why_not(path.src_tag, layouts[0], element), _why_not(path.dst_tag, layouts[1], element)
-        if why == (None,) * 3:
-            found.append(path)
-        else:
-            refused.append((path, why))
-    if not found:
-        raise _no_path(ends, layouts, element, refused)
-    return next((p for p in found if len(found) == 1 or _is_certain(p, layouts, element)), found[0])
+        if element.bits not in path.bits:
+            continue
+        has = _has(path.src_tag, layouts[0], element), _has(path.dst_tag, layouts[1], element)
+        if has == (True, True):
+            return path
+        may += [path] if False not in has else []
+    if not may:
+        raise _no_path(ends, layouts, element, [(path, _why_no_way(path, layouts, element)) for path in paths])
+    return may[0]
+
+
+def _why_no_way(path: Path, layouts: tuple[Any, Any], element: Element) -> tuple[str | None, str | None, str | None]:
+    """The reasons that a path does not join two layouts: by the width of an element, and of each; None where it takes it."""
+    wide = None if element.bits in path.bits else f"elements of {element.bits} bits take another way"
+    return wide, _why_not(path.src_tag, layouts[0], element), _why_not(path.dst_tag, layouts[1], element)
 
 
 def _no_path(
@@ -302,10 +308,11 @@ def _why_not(tag: Tag, layout: Layout, element: Element) -> str | None:
     return why.what if why else None
 
 
-def _is_certain(path: Path, layouts: tuple[Any, Any], element: Element) -> bool:
-    """Whether two layouts have the tags of a path whatever their sizes are."""
-    sides = zip((path.src_tag, path.dst_tag), layouts)
-    return all(isinstance(tag, Form) or tag in IMAGES or Is(tag)[element](x) is True for tag, x in sides)
+def _has(tag: Tag, layout: Layout, element: Element) -> bool | None:
+    """Whether a layout has a tag whatever its sizes are; None where it may have it."""
+    if isinstance(tag, Form) or tag in IMAGES or not isinstance(layout, Layout):
+        return _why_not(tag, layout, element) is None
+    return Is(tag)[element](layout)
 
 
 def _tag_pairs(paths: list[Path], element: Element) -> str:

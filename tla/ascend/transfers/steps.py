@@ -142,25 +142,24 @@ def steps_at(steps: Iterable[Step], values: Mapping[str, Any]) -> Iterator[Step]
 def text_of(
     steps: Iterable[Any],
     one: Callable[[Any], Iterable[str]] = lambda step: [step.text],
-    kind: str = "uint32_t",
     spelled: Callable[[str], str] = str,
 ) -> Iterator[str]:
     """The lines of steps in AscendC.
 
-    one       the lines of a step that is no loop and no condition;  kind  the type of the variables of loops
+    one       the lines of a step that is no loop and no condition
     spelled   an expression of C with the functions that there are
     """
     for step in steps:
         if isinstance(step, Loop):
             i = step.variable
-            yield f"for ({kind} {i} = 0; {i} < {spelled(c_text(step.turns))}; ++{i}) {{"
-            yield from (f"    {line}" for line in text_of(step.body, one, kind, spelled))
+            yield f"for (int64_t {i} = 0; {i} < {spelled(c_text(step.turns))}; ++{i}) {{"
+            yield from (f"    {line}" for line in text_of(step.body, one, spelled))
             yield "}"
         elif isinstance(step, When):
             yield f"if ({spelled(c_condition(step.condition))}) {{"
-            yield from (f"    {line}" for line in text_of(step.body, one, kind, spelled))
+            yield from (f"    {line}" for line in text_of(step.body, one, spelled))
             yield from ["} else {"] if step.otherwise else []
-            yield from (f"    {line}" for line in text_of(step.otherwise, one, kind, spelled))
+            yield from (f"    {line}" for line in text_of(step.otherwise, one, spelled))
             yield "}"
         else:
             yield from one(step)
