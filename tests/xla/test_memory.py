@@ -217,6 +217,49 @@ def test_a_loop_works_in_place_on_what_it_carries():
     assert donated_not.peak[0].bytes == peak.bytes  # the loop overwrites its argument all the same
 
 
+@pytest.mark.parametrize("kind", ["loop", "branches"])
+def test_what_is_handed_on_as_it_stands_lives_to_its_last_reader(kind):
+    """Read after the loop, by the loop's name: it ended with the loop, 5 % of XLA's peak in a program of doubles."""
+    array = "f32[1024,128]{1,0:T(8,128)S(1)}"
+    pair = f"({array}, {array})"
+    text = f"""HloModule m, is_scheduled=true
+%cond (s.1: (f32[1024,128], f32[1024,128])) -> pred[] {{
+  %s.1 = {pair} parameter(0)
+  ROOT %p = pred[]{{:T(512)}} custom-call(%s.1), custom_call_target="h"
+}}
+%body (s: (f32[1024,128], f32[1024,128])) -> (f32[1024,128], f32[1024,128]) {{
+  %s = {pair} parameter(0)
+  %x = {array} get-tuple-element(%s), index=0
+  %k.1 = {array} get-tuple-element(%s), index=1
+  %y = {array} negate(%x)
+  ROOT %t = {pair} tuple(%y, %k.1)
+}}
+ENTRY %main (a: f32[1024,128]) -> f32[1024,128] {{
+  %a = f32[1024,128]{{1,0:T(8,128)}} parameter(0)
+  %one = s32[]{{:T(128)}} constant(1)
+  %k = {array} custom-call(%a), custom_call_target="f"
+  %c = {array} custom-call(%a), custom_call_target="g"
+  %start = {pair} tuple(%c, %k)
+  %w = {pair} while(%start), condition=%cond, body=%body
+  %first = {array} get-tuple-element(%w), index=0
+  %n = {array} negate(%first)
+  %m = {array} negate(%n)
+  %kept = {array} get-tuple-element(%w), index=1
+  ROOT %r = f32[1024,128]{{1,0:T(8,128)}} add(%m, %kept)
+}}
+"""
+    if kind == "branches":
+        text = text.replace("while(%start), condition=%cond", "conditional(%one, %start, %start)").replace(
+            "body=%body", "branch_computations={%body, %other}"
+        )
+        text = text.replace("ENTRY", text[text.index("%body (") : text.index("ENTRY")].replace("%body (", "%other (") + "ENTRY")
+    memory = xla.memory(io.StringIO(text))
+    assert memory.warnings == ()
+    (kept,) = [b for b in memory.buffers if b.name == "k"]
+    assert memory.steps[kept.last].instruction.name == "r"
+    assert memory.curves[1][[x.instruction.name for x in memory.steps].index("m")] == 3 * ARRAY  # k, n, m
+
+
 def test_what_a_branch_writes_is_gone_when_the_other_one_runs():
     text = """HloModule m, is_scheduled=true
 %one (x: f32[1024,128]) -> f32[1024,128] {

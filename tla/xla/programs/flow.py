@@ -55,6 +55,7 @@ def flow(module: Module, target: str | None = None) -> Flow:
     entry, follow = entry_name(module), _Follow(module)
     follow.out.results = follow.computation(entry, None, 0)
     follow.entry_aliases()
+    follow.out.settle()
     _allocate(follow.out, target)
     groups = normalise(follow.out)
     reuse(follow.out, follow.offered, groups)
