@@ -260,6 +260,40 @@ ENTRY %main (a: f32[1024,128]) -> f32[1024,128] {{
     assert memory.curves[1][[x.instruction.name for x in memory.steps].index("m")] == 3 * ARRAY  # k, n, m
 
 
+def test_elements_of_a_loop_that_are_one_value_are_one():
+    """A loop is given a value twice, and its body hands on the one for the other: XLA has one value, which lives on in
+    the loop. It was none there, for its readers had the other's name."""
+    array = "f32[1024,128]{1,0:T(8,128)S(1)}"
+    three = f"({array}, {array}, {array})"
+    text = f"""HloModule m, is_scheduled=true
+%cond (s.1: (f32[1024,128], f32[1024,128], f32[1024,128])) -> pred[] {{
+  %s.1 = {three} parameter(0)
+  ROOT %p = pred[]{{:T(512)}} custom-call(), custom_call_target="h"
+}}
+%body (s: (f32[1024,128], f32[1024,128], f32[1024,128])) -> (f32[1024,128], f32[1024,128], f32[1024,128]) {{
+  %s = {three} parameter(0)
+  %k.1 = {array} get-tuple-element(%s), index=1
+  %x = {array} get-tuple-element(%s), index=2
+  %y = {array} custom-call(%x), custom_call_target="y"
+  %z = {array} custom-call(%y), custom_call_target="z"
+  ROOT %t = {three} tuple(%k.1, %k.1, %z)
+}}
+ENTRY %main (a: f32[1024,128]) -> f32[1024,128] {{
+  %a = f32[1024,128]{{1,0:T(8,128)}} parameter(0)
+  %k = {array} custom-call(%a), custom_call_target="f"
+  %c = {array} custom-call(%a), custom_call_target="g"
+  %start = {three} tuple(%k, %k, %c)
+  %w = {three} while(%start), condition=%cond, body=%body
+  %kept = {array} get-tuple-element(%w), index=0
+  ROOT %r = f32[1024,128]{{1,0:T(8,128)}} negate(%kept)
+}}
+"""
+    found = flow(xla.read_module(io.StringIO(text)))
+    values = {found.values[v].name + str([*found.values[v].path]) for v in found.own() if found.values[v].shape}
+    assert values == {"a[]", "k[]", "c[]", "r[]", "p[]", "s.1[2]", "s[2]", "y[]", "z[]", "w[2]"}
+    assert xla.memory(io.StringIO(text)).reported == (2 + 3) * ARRAY  # a and r; k with x and y, or y and z
+
+
 def test_what_a_branch_writes_is_gone_when_the_other_one_runs():
     text = """HloModule m, is_scheduled=true
 %one (x: f32[1024,128]) -> f32[1024,128] {
