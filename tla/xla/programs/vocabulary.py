@@ -80,9 +80,23 @@ METADATA = frozenset(
 )
 #: What a warning says of a computation that is missing.
 NOT_THERE = "is called, and not there"
+#: What a warning says of an attribute that is missing, or may be another instruction's.
+_LACKS, _TWICE = "what that says is not known", "is given twice"
+#: Warnings that a part of the program may be missing.
+LACKING = (NOT_THERE, _LACKS, _TWICE)
 #: The attributes without which an instruction says nothing, of those that are read here.
-NEEDED = {"while": ("condition", "body"), "fusion": ("calls",), "get-tuple-element": ("index",)}
-NEEDED["transpose"] = ("dimensions",)
+NEEDED: dict[str, tuple[str, ...]] = {
+    "while": ("condition", "body"),
+    "conditional": ("branch_computations",),
+    "get-tuple-element": ("index",),
+    "transpose": ("dimensions",),
+    "select-and-scatter": ("select", "scatter"),
+    **dict.fromkeys(("fusion", "async-start"), ("calls",)),
+    **dict.fromkeys(
+        "call map reduce reduce-window scatter sort all-reduce all-reduce-start reduce-scatter".split(),  # noqa: SIM905
+        ("to_apply",),
+    ),
+}
 _KEYS = re.compile(r", ?([A-Za-z_][\w-]*)=")
 _ASYNC = ("-start", "-update", "-done")
 
@@ -195,6 +209,8 @@ def _faults(it: Instruction) -> Iterator[str]:
     if not is_opcode(it.opcode):
         yield f"opcode {it.opcode} is not known: its result counts as new memory"
     needed, keys = NEEDED.get(it.opcode, ()), _KEYS.findall(it._tail.words)
+    if it.opcode == "conditional" and "true_computation" in keys:
+        needed = "true_computation", "false_computation"
     if ATTRIBUTES.issuperset(keys) and len({*keys}) == len(keys) and all(key in keys for key in needed):
         return
     found = [key for key, *_ in attribute_spans(it.tail, 0)]  # without what stands in strings and brackets
@@ -202,8 +218,8 @@ def _faults(it: Instruction) -> Iterator[str]:
         if key not in ATTRIBUTES:
             yield _passed_over(key, ATTRIBUTES)
         if found.count(key) > 1:
-            yield f"attribute {key} is given twice"
-    yield from (f"{it.opcode} without {key}: what that says is not known" for key in needed if key not in found)
+            yield f"attribute {key} {_TWICE}"
+    yield from (f"{it.opcode} without {key}: {_LACKS}" for key in needed if key not in found)
 
 
 def _passed_over(key: str, known: Collection[str], of: str = "") -> str:
