@@ -279,6 +279,13 @@ def test_branches_of_a_conditional_by_either_names():
     assert any("conditional without false_computation" in text for text in xla.memory(io.StringIO(part)).missing)
 
 
+def test_an_opcode_that_is_a_misprint_is_no_new_one():
+    """Half of a word was cut out: 10 MB more, and a verdict on the peak."""
+    memory = xla.memory(io.StringIO(NEEDED.replace(" fusion(", " fusio(")))
+    assert memory.missing == ("line 28: opcode fusio is not known: its result counts as new memory (is it fusion?)",)
+    assert xla.memory(io.StringIO(NEEDED.replace(" sort(", " frobnicate("))).missing == ()
+
+
 def test_an_attribute_that_is_given_twice_is_missing_as_one_of_them_may_be_anothers():
     part = NEEDED.replace("calls=%h", "calls=%h, calls=%g")
     assert any("attribute calls is given twice" in text for text in xla.memory(io.StringIO(part)).missing)

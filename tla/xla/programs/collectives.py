@@ -75,25 +75,18 @@ def _of_computation(
     module: Module, name: str, loops: tuple[Loop, ...], on_error: OnError | None
 ) -> Iterator[Collective]:
     body = module.body(name)
+    for line, operand in body.undefined() if on_error is not None else ():
+        why = f"operand {operand} is not defined before it"
+        report(on_error, undefined(line.instruction, why, "its instruction"), line.line)
     for line in body.lines:
         it = line.instruction
         opcode = it.opcode.removesuffix("-start")
         if opcode in COLLECTIVES:
-            if on_error is not None:
-                _say_undefined(line, body, on_error)
             groups = it.attributes.get("replica_groups") or it.attributes.get("source_target_pairs", "")
             yield Collective(line, opcode, _read(it, body), groups, loops)
         elif it.opcode == "async-start":
             for inner in it.called:
                 yield from _of_computation(module, inner, loops, on_error)
-
-
-def _say_undefined(line: Located, body: Body, on_error: OnError) -> None:
-    """Report the operands of a line that no line of its computation defines."""
-    for name in line.instruction.operand_names:
-        if name not in body.given:
-            error = undefined(line.instruction, f"operand {name} is not defined before it", "its instruction")
-            report(on_error, error, line.line)
 
 
 def _read(it: Instruction, body: Body) -> int:
