@@ -146,9 +146,10 @@ def test_the_summary_and_advice_say_what_moves_cost_and_which_argument_would_not
     for options in ([], ["--advise"]):
         assert main(["hlo", str(path), *options]) == 0
         out = " ".join(capsys.readouterr().out.split())
-        assert f"moves: {table + other:,} bytes that wait" in out
-        assert f"{prefetched:,} in prefetches" in out
-        assert f"{table:,} less: t as f32[1000,3]{{1,0:T(8,128)}}, {1000 * 128 * 4:,} bytes for {4 * 1024 * 4:,}" in out
+        assert f"moves: {table + other:,} bytes by those that wait" in out
+        assert f"{prefetched:,} by prefetches" in out
+        takes = f"which takes {1000 * 128 * 4:,} bytes, not {4 * 1024 * 4:,}"
+        assert f"{table:,} less: t as f32[1000,3]{{1,0:T(8,128)}}, {takes}" in out
     assert main(["hlo", str(path), "--json"]) == 0
     moves = json.loads(capsys.readouterr().out)["moves"]
     assert (moves["waited"], moves["prefetched"]) == (table + other, prefetched)

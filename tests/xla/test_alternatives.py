@@ -64,6 +64,42 @@ ENTRY %main {
         xla.advise(memory, 7)
 
 
+def test_no_type_is_advised_that_an_operation_fixes():
+    """Keys of a sort as 16 bits, an FFT in bfloat16, a SparseCore's scratch: none of these can be."""
+    lines = {
+        "keys": ("s32[1000,3]{1,0:T(8,128)} sort(%a), dimensions={0}, to_apply=%less", "jit(f)/sort"),
+        "own": ('f32[1000,3]{1,0:T(8,128)} custom-call(), custom_call_target="AllocateBuffer"', ""),
+        "fft": ("f32[1000,5]{1,0:T(8,128)} negate(%b)", "jit(f)/jit(fft)"),
+        "inv": ("f32[1000,6]{1,0:T(8,128)} negate(%b)", "jit(f)/jit(inv)/jit(_lu_solve)/reshape"),
+        "sum": ("f32[1000,7]{1,0:T(8,128)} negate(%b)", "jit(f)/relu/add"),
+        "const": ("f32[1000,8]{1,0:T(8,128)} constant({...})", ""),
+    }
+    body = "".join(f'  %{name} = {text}, metadata={{op_name="{at}"}}\n' for name, (text, at) in lines.items())
+    text = f"""HloModule m, is_scheduled=true
+ENTRY %main {{
+  %a = s32[1000,3]{{1,0:T(8,128)}} parameter(0)
+  %b = f32[1000,3]{{1,0:T(8,128)}} parameter(1)
+{body}  ROOT %r = s32[8,128]{{1,0:T(8,128)}} custom-call({", ".join(f"%{name}" for name in lines)}), custom_call_target="f"
+}}"""
+    advised = {name: a.alternative.kind for a in xla.advise(xla.memory(io.StringIO(text))) for name in a.names}
+    assert {name: kind for name, kind in advised.items() if name not in "ab"} == {"sum": "type", "const": "type"}
+    assert {"a", "b"} <= {*advised}
+    parts = text.replace("f32[1000,3]{1,0:T(8,128)} parameter(1)", "c64[1000,3]{1,0:T(8,128)} parameter(1)")
+    advised = {name for a in xla.advise(xla.memory(io.StringIO(parts))) for name in a.names}
+    assert not {"sum", "const"} & advised  # they may be real parts
+
+
+def test_no_dimensions_are_advised_as_one_that_may_be_split_over_devices():
+    text = """HloModule m, is_scheduled=true, num_partitions=4
+ENTRY %main {
+  %a = f32[1000,3]{1,0:T(8,128)} parameter(0)
+  ROOT %c = f32[1000,3]{1,0:T(8,128)} negate(%a)
+}"""
+    for count, merged in ((4, False), (1, True)):
+        memory = xla.memory(io.StringIO(text.replace("=4", f"={count}")))
+        assert any(a.alternative.kind == "merge" for a in xla.advise(memory)) is merged
+
+
 def test_what_has_no_alternatives():
     assert xla.alternatives("f32[1000,3]") == []
     assert xla.alternatives("f32[0,3]{1,0}") == []

@@ -210,3 +210,107 @@ ENTRY %main (a: f32[8,128]) -> f32[8] {
     said = []
     xla.relayouts(io.StringIO(part), on_error=said.append)
     assert any("without a ROOT" in str(error) for error in said) is (kind != "applied")  # it moves nothing
+
+
+NEEDED = """HloModule m, is_scheduled=true
+
+%f (p: f32[], q: f32[]) -> f32[] {
+  %p = f32[]{:T(128)} parameter(0)
+  %q = f32[]{:T(128)} parameter(1)
+  ROOT %applied = f32[]{:T(128)} add(%p, %q)
+}
+
+%g (x: f32[8,128]) -> (f32[8,128], f32[8,128]) {
+  %x = f32[8,128]{1,0:T(8,128)} parameter(0)
+  %y = f32[8,128]{1,0:T(8,128)} negate(%x)
+  ROOT %called = (f32[8,128]{1,0:T(8,128)}, f32[8,128]{1,0:T(8,128)}) tuple(%x, %y)
+}
+
+%h (x.1: f32[8,128]) -> f32[8,128] {
+  %x.1 = f32[8,128]{1,0:T(8,128)} parameter(0)
+  ROOT %updated = f32[8,128]{1,0:T(8,128)} negate(%x.1)
+}
+
+ENTRY %main (a: f32[8,128], k: s32[]) -> f32[8] {
+  %a = f32[8,128]{1,0:T(8,128)} parameter(0)
+  %k = s32[]{:T(128)} parameter(1)
+  %z = f32[]{:T(128)} constant(0)
+  %c = (f32[8,128]{1,0:T(8,128)}, f32[8,128]{1,0:T(8,128)}) conditional(%k, %a, %a), branch_computations={%g, %g}
+  %e = f32[8,128]{1,0:T(8,128)} get-tuple-element(%c), index=1
+  %s = f32[8,128]{1,0:T(8,128)} sort(%e), dimensions={0}, to_apply=%f
+  %l = f32[8,128]{1,0:T(8,128)} all-reduce(%s), replica_groups={}, to_apply=%f
+  %u = f32[8,128]{1,0:T(8,128)} fusion(%l), kind=kLoop, calls=%h
+  ROOT %entry = f32[8]{0:T(128)} reduce(%u, %z), dimensions={1}, to_apply=%f
+}
+"""
+LACKING = [
+    ("conditional", ", branch_computations={%g, %g}"),
+    ("get-tuple-element", ", index=1"),
+    ("sort", ", to_apply=%f"),
+    ("all-reduce", ", to_apply=%f"),
+    ("fusion", ", calls=%h"),
+    ("reduce", ", to_apply=%f"),
+]
+
+
+@pytest.mark.parametrize(("opcode", "attribute"), LACKING)
+def test_an_attribute_that_is_missing_is_said_and_no_peak_is_judged(opcode, attribute, tmp_path, capsys):
+    """It was a warning alone, and of these but two none: --fail-if-peak-grows passed a program of 24 MB as one of 3."""
+    assert xla.memory(io.StringIO(NEEDED)).warnings == ()
+    before, found, after = NEEDED.partition(f" {opcode}(")
+    part = before + found + after.replace(attribute, "", 1)
+    said = f"{opcode} without {attribute[2:].partition('=')[0]}: what that says is not known"
+    memory = xla.memory(io.StringIO(part))
+    assert any(said in text for text in memory.missing)
+    warnings = []
+    xla.totals(io.StringIO(part), "shape", on_warning=warnings.append)
+    assert any(said in text for text in warnings)
+    one, two = tmp_path / "one.txt", tmp_path / "two.txt"
+    one.write_text(NEEDED)
+    two.write_text(part)
+    assert main(["hlo", str(two), "--against", str(one), "--fail-if-peak-grows", "50%"]) == 1
+    assert "no verdict on the peak" in capsys.readouterr().err
+
+
+def test_branches_of_a_conditional_by_either_names():
+    text = NEEDED.replace("branch_computations={%g, %g}", "true_computation=%g, false_computation=%g")
+    assert xla.memory(io.StringIO(text)).warnings == ()
+    part = text.replace(", false_computation=%g", "")
+    assert any("conditional without false_computation" in text for text in xla.memory(io.StringIO(part)).missing)
+
+
+def test_an_opcode_that_is_a_misprint_is_no_new_one():
+    """Half of a word was cut out: 10 MB more, and a verdict on the peak."""
+    memory = xla.memory(io.StringIO(NEEDED.replace(" fusion(", " fusio(")))
+    assert memory.missing == ("line 28: opcode fusio is not known: its result counts as new memory (is it fusion?)",)
+    assert xla.memory(io.StringIO(NEEDED.replace(" sort(", " frobnicate("))).missing == ()
+
+
+def test_an_attribute_that_is_given_twice_is_missing_as_one_of_them_may_be_anothers():
+    part = NEEDED.replace("calls=%h", "calls=%h, calls=%g")
+    assert any("attribute calls is given twice" in text for text in xla.memory(io.StringIO(part)).missing)
+
+
+def test_totals_say_what_memory_says():
+    """They were silent on opcodes that are not known, and on lines that contradict each other."""
+    for old, new, says in (
+        ("negate(%x.1)", "frobnicate(%x.1)", "opcode frobnicate is not known"),
+        ("ROOT %updated = f32[8,128]", "ROOT %updated = f32[16,128]", "with h for its result is"),
+    ):
+        for by in ("shape", "copy"):
+            warnings = []
+            xla.totals(io.StringIO(NEEDED.replace(old, new)), by, on_warning=warnings.append)
+            assert sum(says in text for text in warnings) == 1, (by, says)
+
+
+def test_collectives_say_what_they_cannot_read():
+    """An operand that is not there counted as nothing, without a word."""
+    said = []
+    found = xla.collectives(io.StringIO(NEEDED.replace("all-reduce(%s)", "all-reduce(%gone)")), on_error=said.append)
+    assert [c.read for c in found] == [0]
+    what = "line 27: l: operand gone is not defined before it, so that what it moves is not known"
+    assert [e.reason.what.partition(", at position")[0] for e in said] == [what]
+    part = NEEDED[: NEEDED.index("  ROOT %entry")]
+    said = []
+    xla.collectives(io.StringIO(part), on_error=said.append)
+    assert any("the file ends inside of" in str(e) for e in said)

@@ -66,6 +66,14 @@ def mixed(x, w):
     return x
 
 
+def huge():
+    return (struct((65536, 65536), "float32"),) * 2
+
+
+def product(x, w):
+    return jnp.tanh(x @ w)
+
+
 @functools.partial(jax.jit, donate_argnums=0)
 def loop(state, weights):
     return jax.lax.fori_loop(0, 8, lambda _, x: jnp.tanh(x @ weights), state)
@@ -92,13 +100,14 @@ def answers(tmp_path_factory):
         [f"{script}:add", "--arguments", "narrow", "--topology", "v6e"],
         [f"{script}:loop", "--arguments", "square", "--topology", "v2:2x2"],
         [f"{script}:mixed", "--arguments", "tokens", "--most", "7"],
+        [f"{script}:product", "--arguments", "huge", "--most", "4"],
     ]
     environment = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(DATA.parent.parent)}
     command = [sys.executable, "-c", MEASURED, json.dumps(commands)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
     found = [json.loads(part) for part in done.stdout.split("----\n")[:-1]]
-    assert len(found) == 6, done.stderr[-2000:]
-    return dict(zip(("decode", "donating", "both", "add", "loop", "mixed"), found))
+    assert len(found) == 7, done.stderr[-2000:]
+    return dict(zip(("decode", "donating", "both", "add", "loop", "mixed", "product"), found))
 
 
 @libtpu
@@ -138,6 +147,29 @@ def test_what_is_predicted_comes_true(answers):
         t for t in trials if t["kind"] in ("pad", "shard", "again", "keep", "lay", "merge", "split", "auto", "all")
     ]
     assert all(t["predicted"] is None for t in inside)
+
+
+@libtpu
+def test_what_takes_more_than_the_chip_has_is_measured_too(answers):
+    """It was a traceback: RESOURCE_EXHAUSTED. XLA's dump has the program all the same."""
+    found, array = answers["product"], 65536**2 * 4
+    assert found["before"]["peaks"]["0"] == found["before"]["reported"] == 3 * array
+    split = [t for t in found["tried"] if t["kind"] == "shard" and t["verdict"] == "recommended"]
+    assert split
+    assert split[0]["measured"]["peaks"]["0"] < 3 * array
+    # A product reads all of its operand for each element: no result is written over it, and none was to be predicted.
+    (donated,) = (t for t in found["tried"] if t["kind"] == "donate")
+    assert (donated["predicted"], donated["measured"]["peaks"]["0"]) == (None, 3 * array)
+
+
+def test_what_does_not_compile_as_it_is_says_so(monkeypatch):
+    def refused(*_):
+        raise ValueError("INTERNAL: no\nmore")
+
+    monkeypatch.setattr("tla.xla.advice.measured.devices_of", lambda _: tuple(jax.devices("cpu")))
+    monkeypatch.setattr("tla.xla.advice.bench._text", refused)
+    with pytest.raises(RangeError, match="does not compile for v5e:2x2: INTERNAL: no\n"):
+        xla.try_advice(lambda x: x + 1, jax.ShapeDtypeStruct((8, 128), "float32"))
 
 
 @libtpu
@@ -201,9 +233,9 @@ def test_verdicts_in_words():
 
 
 def test_what_cannot_be_tried(tmp_path, capsys):
-    with pytest.raises(LeafTypeError, match="try_advice of a int"):
+    with pytest.raises(LeafTypeError, match="try_advice of something of type int"):
         xla.try_advice(3)
-    for topology in ("v99", "v5e:0x1", "v5e:", "v5e:2x", "v5e:2x2 "):  # of 0 chips libtpu ended the process
+    for topology in ("v99", "v5e:0x1", "v5e:", "v5e:2x", "v5e:2x2 ", "v5e:16x32", "v5e:100x100"):  # libtpu ends the process
         with pytest.raises(RangeError, match=f"the topology '{topology}'"):
             xla.try_advice(len, topology=topology)
     script = tmp_path / "s.py"

@@ -217,6 +217,83 @@ def test_a_loop_works_in_place_on_what_it_carries():
     assert donated_not.peak[0].bytes == peak.bytes  # the loop overwrites its argument all the same
 
 
+@pytest.mark.parametrize("kind", ["loop", "branches"])
+def test_what_is_handed_on_as_it_stands_lives_to_its_last_reader(kind):
+    """Read after the loop, by the loop's name: it ended with the loop, 5 % of XLA's peak in a program of doubles."""
+    array = "f32[1024,128]{1,0:T(8,128)S(1)}"
+    pair = f"({array}, {array})"
+    text = f"""HloModule m, is_scheduled=true
+%cond (s.1: (f32[1024,128], f32[1024,128])) -> pred[] {{
+  %s.1 = {pair} parameter(0)
+  ROOT %p = pred[]{{:T(512)}} custom-call(%s.1), custom_call_target="h"
+}}
+%body (s: (f32[1024,128], f32[1024,128])) -> (f32[1024,128], f32[1024,128]) {{
+  %s = {pair} parameter(0)
+  %x = {array} get-tuple-element(%s), index=0
+  %k.1 = {array} get-tuple-element(%s), index=1
+  %y = {array} negate(%x)
+  ROOT %t = {pair} tuple(%y, %k.1)
+}}
+ENTRY %main (a: f32[1024,128]) -> f32[1024,128] {{
+  %a = f32[1024,128]{{1,0:T(8,128)}} parameter(0)
+  %one = s32[]{{:T(128)}} constant(1)
+  %k = {array} custom-call(%a), custom_call_target="f"
+  %c = {array} custom-call(%a), custom_call_target="g"
+  %start = {pair} tuple(%c, %k)
+  %w = {pair} while(%start), condition=%cond, body=%body
+  %first = {array} get-tuple-element(%w), index=0
+  %n = {array} negate(%first)
+  %m = {array} negate(%n)
+  %kept = {array} get-tuple-element(%w), index=1
+  ROOT %r = f32[1024,128]{{1,0:T(8,128)}} add(%m, %kept)
+}}
+"""
+    if kind == "branches":
+        text = text.replace("while(%start), condition=%cond", "conditional(%one, %start, %start)").replace(
+            "body=%body", "branch_computations={%body, %other}"
+        )
+        text = text.replace("ENTRY", text[text.index("%body (") : text.index("ENTRY")].replace("%body (", "%other (") + "ENTRY")
+    memory = xla.memory(io.StringIO(text))
+    assert memory.warnings == ()
+    (kept,) = [b for b in memory.buffers if b.name == "k"]
+    assert memory.steps[kept.last].instruction.name == "r"
+    assert memory.curves[1][[x.instruction.name for x in memory.steps].index("m")] == 3 * ARRAY  # k, n, m
+
+
+def test_elements_of_a_loop_that_are_one_value_are_one():
+    """A loop is given a value twice, and its body hands on the one for the other: XLA has one value, which lives on in
+    the loop. It was none there, for its readers had the other's name."""
+    array = "f32[1024,128]{1,0:T(8,128)S(1)}"
+    three = f"({array}, {array}, {array})"
+    text = f"""HloModule m, is_scheduled=true
+%cond (s.1: (f32[1024,128], f32[1024,128], f32[1024,128])) -> pred[] {{
+  %s.1 = {three} parameter(0)
+  ROOT %p = pred[]{{:T(512)}} custom-call(), custom_call_target="h"
+}}
+%body (s: (f32[1024,128], f32[1024,128], f32[1024,128])) -> (f32[1024,128], f32[1024,128], f32[1024,128]) {{
+  %s = {three} parameter(0)
+  %k.1 = {array} get-tuple-element(%s), index=1
+  %x = {array} get-tuple-element(%s), index=2
+  %y = {array} custom-call(%x), custom_call_target="y"
+  %z = {array} custom-call(%y), custom_call_target="z"
+  ROOT %t = {three} tuple(%k.1, %k.1, %z)
+}}
+ENTRY %main (a: f32[1024,128]) -> f32[1024,128] {{
+  %a = f32[1024,128]{{1,0:T(8,128)}} parameter(0)
+  %k = {array} custom-call(%a), custom_call_target="f"
+  %c = {array} custom-call(%a), custom_call_target="g"
+  %start = {three} tuple(%k, %k, %c)
+  %w = {three} while(%start), condition=%cond, body=%body
+  %kept = {array} get-tuple-element(%w), index=0
+  ROOT %r = f32[1024,128]{{1,0:T(8,128)}} negate(%kept)
+}}
+"""
+    found = flow(xla.read_module(io.StringIO(text)))
+    values = {found.values[v].name + str([*found.values[v].path]) for v in found.own() if found.values[v].shape}
+    assert values == {"a[]", "k[]", "c[]", "r[]", "p[]", "s.1[2]", "s[2]", "y[]", "z[]", "w[2]"}
+    assert xla.memory(io.StringIO(text)).reported == (2 + 3) * ARRAY  # a and r; k with x and y, or y and z
+
+
 def test_what_a_branch_writes_is_gone_when_the_other_one_runs():
     text = """HloModule m, is_scheduled=true
 %one (x: f32[1024,128]) -> f32[1024,128] {
@@ -565,7 +642,7 @@ def test_each_kind_of_instruction_holds_what_it_says(entry, functions, held):
         "f32[8]": 512,
     }
     assert all(b.bytes == sizes[b.shape and str(b.shape).partition("{")[0]] for b in memory.buffers)
-    known = "parameter(1), and 1", "is called, and not there", "without a ROOT"  # some are incomplete
+    known = "parameter(1), and 1", "is called, and not there", "without a ROOT", "what that says is not known"
     assert not [w for w in memory.warnings if not any(text in w for text in known)]
     assert all(b.space == (0 if b.shape is None else b.shape.effective_layout.memory_space) for b in memory.buffers)
 

@@ -64,7 +64,13 @@ def test_vmem_of_a_kernel_is_that_of_the_compiler():
     ("given", "target", "says"),
     [
         (("f16", (512, 512), (256, 256)), "v6e", "loads no f16"),
-        (("s4", (64, 128), (64, 128)), "v3", "packs no s4"),
+        (("f8e4m3", (256, 512), (64, 256)), "v2", "loads no f8e4m3"),
+        (("f8e3m4", (32, 128), (32, 128)), "tpu7x", "loads no f8e3m4"),
+        (("f8e4m3fnuz", (2048,), (2048,)), "v5e", "loads no f8e4m3fnuz"),
+        (("f8e5m2fnuz", (256, 128), (16, 128)), "v4", "loads no f8e5m2fnuz"),
+        (("s4", (64, 128), (64, 128)), "v3", "packs no s4.*convert it to s8"),
+        (("u4", (64, 128), (64, 128)), "v3", "packs no u4.*convert it to u8"),
+        (("f4e2m1fn", (256, 128), (16, 128)), "v2", "packs no f4e2m1fn.*convert it to bf16"),
         (("s8", (40,), (40,)), "v4", "pad 40 to 512"),
         (("bf16", (1000,), (1000,)), "v2", "pad 1000 to 1024"),
         (("f32", (4096,), (128,)), "v3", "a block of n \\* 256"),
@@ -79,12 +85,43 @@ def test_what_mosaic_refuses_comes_with_what_it_takes(given, target, says):
 
 def test_the_changes_that_a_refusal_names_compile():
     for kind, shape, extents, target in (
+        ("u8", (64, 128), (64, 128), "v3"), ("bf16", (256, 128), (16, 128), "v2"),
         ("bf16", (512, 512), (256, 256), "v6e"), ("s8", (64, 128), (64, 128), "v3"), ("s8", (512,), (512,), "v4"),
         ("bf16", (1024,), (1024,), "v2"), ("f32", (4096,), (256,), "v3"), ("f32", (8192, 8192), (2048, 2048), "v5e"),
     ):  # fmt: skip
         assert xla.block(kind, shape, extents, target=target).compiles
     assert "emit_pipeline" in xla.block("f32", (64, 128), (8, 128), 3).refused
     assert "no scalar" in xla.block("f32", (1, 1), (None, None)).refused
+
+
+#: Of types that no row of CASES has, kernels that libtpu 0.0.52 compiled for each generation: memory reference, VMEM.
+OTHERS = """
+f8e8m0fnu 256,512 64,256 65536 memref<64x256xf8E8M0FNU, #tpu.tiled<({},128)(4,1),[2,1]>, #tpu.memory_space<vmem, tc>>
+f8e4m3b11fnuz 32,128 32,128 8192 memref<32x128xf8E4M3B11FNUZ, #tpu.tiled<({},128)(4,1),[1,1]>, #tpu.memory_space<vmem, tc>>
+f4e2m1fn 256,512 64,256 32768 memref<64x256xf4E2M1FN, #tpu.tiled<(64,128)(8,1),[2,1]>, #tpu.memory_space<vmem, tc>>
+f4e2m1fn 32,128 32,128 4096 memref<32x128xf4E2M1FN, #tpu.tiled<(8,128)(8,1),[1,1]>, #tpu.memory_space<vmem, tc>>
+"""
+
+
+def test_other_types_of_eight_and_four_bits():
+    for line in OTHERS.split("\n")[1:-1]:
+        kind, *sizes, vmem, memref = line.split(" ", 4)
+        shape, extents = (tuple(map(int, text.split(","))) for text in sizes)
+        for target in ("v2", "v3", "v4", "v5e", "v5p", "v6e", "tpu7x"):
+            first = target in ("v2", "v3")
+            if first and kind == "f4e2m1fn":
+                continue
+            row = (kind, shape, extents, lambda i, j: (i, j))
+            call = xla.pallas_call(tuple(-(-n // b) for n, b in zip(shape, extents)), [row], [row], target=target)
+            assert (call.compiles, call.vmem) == (True, int(vmem)), (target, line)
+            assert str(call.windows[0].block.memref) == memref.format(8 if first else 32), (target, line)
+
+
+@pytest.mark.parametrize("kind", ["s2", "u2", "s1", "f6e2m3fn", "s64", "c64"])
+def test_types_of_other_sizes_are_refused(kind):
+    """libtpu 0.0.52 ends at int2 blocks of 100 lanes, and has 16 rows in a tile where 8 were said here."""
+    with pytest.raises(RangeError, match=f"a block of {kind}.*\n.*elements of 4, 8, 16 or 32 bits"):
+        xla.block(kind, (256, 128), (16, 128))
 
 
 # ------------------------------------------------------------------------------------------------ what a grid copies

@@ -91,9 +91,11 @@ def hlo(arguments: argparse.Namespace) -> Answer:
     module = _module.module_of(lines, around)
     if module.header and not arguments.interiors:
         _module.entry_name(module)  # which refuses a file that is cut
-    warnings = [*_vocabulary.unknown_in_header(module.header), *xla.unknown_names(lines)]
+    warnings = [*_vocabulary.unknown_in_header(module.header)]
+    if arguments.interiors and arguments.by != "copy":
+        warnings += xla.unknown_names(lines)
     found = xla.totals(lines, arguments.by, arguments.interiors, space, warnings.append)
-    _say([*warnings, *xla.contradictions(module)])
+    _say([*dict.fromkeys((*warnings, *xla.contradictions(module)))])  # totals have none of the header's
     return _totals(found, arguments, least)
 
 
@@ -422,8 +424,8 @@ def _advice(memory: xla.Memory, arguments: argparse.Namespace, least: int, space
             rows.append([f"{v['bytes']:,}", str(v["count"]), change, shapes])
         note = (
             "predicted, not compiled: each assumes that the caller gives the argument so, and that the program does not "
-            "copy it back; order keeps the array; merge, split and type change the program. tla advise script.py:function "
-            "measures"
+            "copy it back; of what is computed, that the operations which write and read it work on the narrower type. order "
+            "keeps the array; merge, split and type change the program. tla advise script.py:function measures"
         )
         lines = [*terminal.table(rows, 2, terminal.width()), "", *textwrap.wrap(note, terminal.width() or 80)]
         told = (

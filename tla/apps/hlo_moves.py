@@ -51,9 +51,9 @@ def moves_text(value: dict[str, Any], most: int | None = None) -> list[str]:
     """The moves as lines: what is moved, and each argument that another layout would keep where it is, `most` of them."""
     if not value["waited"] and not value["prefetched"]:
         return []
-    prefetched = f", {value['prefetched']:,} in prefetches" if value["prefetched"] else ""
-    lines = [f"moves: {value['waited']:,} bytes that wait ({in_units(value['waited'])}){prefetched}"]
+    prefetched = f", {value['prefetched']:,} by prefetches" if value["prefetched"] else ""
+    lines = [f"moves: {value['waited']:,} bytes by those that wait ({in_units(value['waited'])}){prefetched}"]
     for a in value["arguments"][:most]:
-        takes = f"{a['bytes_then']:,} bytes for {a['bytes']:,}"
+        takes = f"which takes {a['bytes_then']:,} bytes, not {a['bytes']:,}"
         lines.append(f"  {a['moved']:,} less: {a['name']} as {a['to']}, {takes}")
     return lines

@@ -228,18 +228,21 @@ def summary_text(value: dict[str, Any], width: int | None) -> str:
     """The summary as lines, none longer than the terminal: 22 at most."""
     lines = [f"{value['steps']} steps; the peak of each memory space, and its padding:"]
     lines += [] if value["spaces"] else ["  nothing in it takes memory"]
-    for s in sorted(sorted(value["spaces"], key=lambda s: -s["bytes"])[:6], key=lambda s: s["space"]):
+    shown = sorted(sorted(value["spaces"], key=lambda s: -s["bytes"])[:6], key=lambda s: s["space"])
+    wide = max((len(s["name"]) for s in shown), default=0)
+    digits = max((len(f"{s['bytes']:,}") for s in shown), default=0)
+    for s in shown:
         of = terminal.part_of(s["bytes"], s["capacity"])
-        lines.append(f"  {s['name']:<10} {s['bytes']:>15,} {in_units(s['bytes']):>10} {_share(s)}  {of}".rstrip())
+        lines.append(f"  {s['name']:<{wide}}  {s['bytes']:>{digits},} {in_units(s['bytes']):>10} {_share(s)}  {of}".rstrip())
     if value["spaces"]:
-        lines += ["", f"in {value['spaces'][0]['name']} then: {value['held']} buffers, the largest with their padding:"]
+        lines += ["", f"in {value['spaces'][0]['name']} at its peak: {value['held']} buffers, the largest with their padding:"]
     for b in value["buffers"]:
         lines.append(f"  {b['bytes']:>15,} {_share(b)}  {b['shape']}  {b['name']} {b['from']}".rstrip())
-    lines += ["", "what to do:"]
+    lines += ["", "what could take less, predicted; --advise says what each assumes:"]
     moves = moves_text(value["moves"], 1)
     told = value["advice"][: 4 - max(len(moves), 1)]
     lines += [f"  saves {a['saved']:,}: {a['shape']} -> {a['to']}" for a in told] or [
-        "  nothing that is known makes the peak smaller"
+        "  nothing that is known"
     ]
     lines += moves
     lines += ["", "more: --by peak, --advise, -o report.html; --by shape adds up what is allocated"]

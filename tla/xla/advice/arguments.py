@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..programs.aliasing import MAX_FUSIONS
 from ..programs.alternatives import in_orders, other_shapes
+from ..programs.instruction import Instruction
 from ..programs.memory import Memory
+from ..programs.module import Module
 from ..programs.program import Located
 from ..programs.relayouts import Move, relayouts
 from ..shapes.array_shape import ArrayShape
@@ -124,7 +127,8 @@ def assumption(bench: Bench, uses: Uses, change: Change) -> str:
     Not where the program moves or converts it, where a result takes its memory in another shape, where it is brought
     into another shape anew, or where an operation that is no fusion reads it: that takes no conversion in, and a loop
     or a sort has its own copy. What is donated is written over in place if it is read no more when its result is
-    written; complex numbers are two arrays on their way. What is made otherwise inside, or lies on other devices, the
+    written, and each element of the result is of the one in its place: a product reads all of it; complex numbers are
+    two arrays on their way. What is made otherwise inside, or lies on other devices, the
     compiler decides about, and about temporaries in HBM, if it takes an argument otherwise: nothing is predicted.
     """
     if change.placed or change.longer or change.edits or change.kind in ("merge", "split"):
@@ -132,8 +136,11 @@ def assumption(bench: Bench, uses: Uses, change: Change) -> str:
     if {k for k, _ in uses.moves} & {*change.layouts, *change.given} or bench.donated & {*change.given}:
         return ""
     for k in change.donated:
+        first = _first_result(uses.account, bench.shape(k))
         last = max((line.line for line in uses.readers.get(k, ()) if not line.instruction.is_root), default=0)
-        if last > _first_result(uses.account, bench.shape(k)) or str(bench.structs[k].dtype).startswith("complex"):
+        if last > first or str(bench.structs[k].dtype).startswith("complex"):
+            return ""
+        if any(x.line >= first and _mixes(uses.account.module, x.instruction) for x in uses.readers.get(k, ())):
             return ""
     changed = {*change.given, *change.donated}
     readers = (line.instruction for k in changed for line in uses.readers.get(k, ()))
@@ -142,6 +149,21 @@ def assumption(bench: Bench, uses: Uses, change: Change) -> str:
     if change.donated:
         return "a result is written over it"
     return "what reads it takes it as it is given" if _ends_alone(uses.account) else ""
+
+
+#: Operations whose elements are each of several of an operand's, or of one at another place.
+_MIXING = frozenset(
+    """concatenate convolution copy custom-call dot dynamic-slice fft gather pad reduce-window reshape reverse
+    select-and-scatter slice sort transpose""".split()  # noqa: SIM905
+)
+
+
+def _mixes(module: Module, it: Instruction, deep: int = 0) -> bool:
+    """Whether an instruction, or what a fusion has inside, makes an element of others than the one in its place."""
+    if it.opcode in _MIXING or deep > MAX_FUSIONS:
+        return True
+    inside = (x.instruction for name in it.called for x in module.body(name).lines) if it.opcode == "fusion" else ()
+    return any(_mixes(module, x, deep + 1) for x in inside)
 
 
 def _ends_alone(account: Memory) -> bool:

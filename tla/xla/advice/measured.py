@@ -18,6 +18,8 @@ from .placement import placement_changes
 __all__ = ["Measure", "Trial", "Trials", "try_advice"]
 
 _TOPOLOGY = re.compile(r"\w+(?::[1-9][0-9]{0,3}(?:x[1-9][0-9]{0,3})*)?")
+#: The chips of a pod of v5e along each of its two axes.
+_V5E = 16
 
 
 def try_advice(
@@ -30,7 +32,8 @@ def try_advice(
                    there are several
     topology   as libtpu names it: v5e:2x2; or the generation alone. No TPU is needed: pip install jax libtpu
     most       how many changes are tried, of each kind in turn
-    Raises     ModuleNotFoundError without JAX; RangeError for a topology that libtpu does not have
+    Raises     ModuleNotFoundError without JAX; RangeError for a topology that libtpu does not have, and for a function
+               that does not compile as it is. One that takes more memory than the chip has is measured all the same
 
     Tried are, of each argument: other orders of its dimensions, the order that the compiler would choose (Layout.AUTO),
     donation where a result has its shape, elements of half the bits, two dimensions as one, one as two; of all of one
@@ -45,14 +48,21 @@ def try_advice(
     Source: JAX docs/aot.rst; the compiler.
     """
     if not callable(function):
-        what = f"try_advice of a {type(function).__name__}"
+        what = f"try_advice of something of type {type(function).__name__}"
         raise LeafTypeError(what, "a function of JAX", "write try_advice(step, *arguments)")
     target = topology.split(":")[0]
-    if target not in TARGETS or not _TOPOLOGY.fullmatch(topology):  # libtpu divides by what it is told
-        what = f"the topology {topology!r:.40}"
+    wide = target == "v5e" and any(int(n) > _V5E for n in topology.partition(":")[2].split("x") if n.isdecimal())
+    if target not in TARGETS or not _TOPOLOGY.fullmatch(topology) or wide:  # libtpu ends the process, or divides by 0
+        what = f"the topology {topology!r:.40}{f': a pod of v5e has {_V5E}x{_V5E} chips' if wide else ''}"
         raise RangeError(what, f"one of {', '.join(TARGETS)}, as in v5e:2x2", "write topology='v5e:2x2'")
     bench = Bench.of(function, args, kwargs, devices_of(topology), target)
-    base, account = bench.measured(Change())
+    try:
+        base, account = bench.measured(Change())
+    except Exception as error:  # of the compiler: JAX has several types for it
+        text = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        what = f"the function as it is does not compile for {topology}: {text}"
+        fix = "compile it by itself: jax.jit(f).lower(*arguments).compile()"
+        raise RangeError(what, "one that the compiler takes", fix) from error
     uses = uses_of(bench, account)
     kinds = argument_changes(bench, uses), inside_changes(bench, uses), placement_changes(bench), padding_changes(bench)
     tried = [_tried(bench, change, base, assumption(bench, uses, change)) for change in _first(in_turn(*kinds), most)]

@@ -18,6 +18,8 @@ from .registers import LANES, SUBLANES, WORD, RegisterLayout
 VMEM = 1
 #: The first generations: nothing of less than a byte is packed there, and a word's rows are two at least.
 FIRST = frozenset({"v2", "v3"})
+#: Element types that a kernel cannot load, on any generation.
+_NOT_LOADED = frozenset({"f16", "f8e3m4", "f8e4m3", "f8e4m3fnuz", "f8e5m2fnuz"})
 #: The generations that store a part of a row of words, of elements of so many bits.
 _MASKS = {
     32: frozenset({"v2", "v3", "v4", "v5e", "v5p", "v6e", "tpu7x"}),
@@ -54,13 +56,14 @@ def of_mosaic(kind: str, target: str, dims: tuple[int, ...], memref: MemRef, vme
     if vmem > capacity:
         return f"{vmem:,} bytes, and VMEM of {target} has {capacity:,}: take a smaller block"
     if memref.bits < 8 and target in FIRST:
-        return f"{target} packs no {kind}, and XLA has it as bytes: convert it to s8 before the kernel"
+        wide = {"s": "s8", "u": "u8"}.get(kind[0], "bf16")
+        return f"{target} packs no {kind}, and XLA has it as bytes: convert it to {wide} before the kernel"
     extent = memref.dimensions[0] or 1
     if len(dims) == 1 and extent % row and target not in _MASKS.get(memref.bits, ()):
         whole = ceil_div(extent, row) * row
         return f"{target} stores no part of a row of {row} elements of {kind}: pad {extent} to {whole}"
-    if kind == "f16":
-        return "Mosaic loads no f16: convert it to bf16 or f32 before the kernel"
+    if kind in _NOT_LOADED:
+        return f"Mosaic loads no {kind}: convert it to bf16 or f32 before the kernel"
     tile = memref.tiles[0][0]
     if len(dims) == 1 and memref.dimensions != dims and extent % tile:
         return f"an array of one dimension has tiles of {tile} on {target}: take a block of n * {tile}"

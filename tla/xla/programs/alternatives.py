@@ -7,7 +7,8 @@ Source: XLA ShapeUtil::ArraySize by way of `byte_size`; the tilings are those th
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -17,7 +18,8 @@ from ..shapes.default import default_layout, orders
 from ..shapes.grammar import as_shape
 from ..shapes.sizes import byte_size, waste
 from ..shapes.values import Shape
-from .memory import Memory
+from .memory import Buffer, Memory
+from .module import header_list
 
 #: Arrays of more dimensions than this are refused.
 MAX_RANK = 16
@@ -166,7 +168,10 @@ def advise(memory: Memory, space: int = 0) -> list[Advice]:
 
     The peak may then be at another step: saved is what goes at this one. It is predicted: `assumes` says on what. An
     order, and two dimensions as one or one as two, are advised for arguments alone: of what the program computes, the
-    operation fixes the layout, and the compiler does not take another.
+    operation fixes the layout, and the compiler does not take another. Nor is a narrower type advised where an
+    operation fixes it: of integers that are computed, of what the compiler makes itself, of parts of complex numbers and
+    of doubles, and of transforms and factors of matrices. Where the program is split over devices, no two dimensions
+    are advised as one: each may be split, which the text does not say.
 
     >>> import io
     >>> from tla.xla import memory
@@ -186,17 +191,42 @@ def advise(memory: Memory, space: int = 0) -> list[Advice]:
     if space not in memory.peak:
         what = f"advice for S({space})"
         raise RangeError(what, f"one of {', '.join(map(str, memory.peak))}", "take one of memory.peak")
-    held = [b for b in memory.peak[space].buffers if b.shape is not None]
+    groups: dict[tuple[ArrayShape, bool], list[str]] = defaultdict(list)
+    for b in _changeable(memory, space):
+        if b.shape is not None:
+            groups[b.shape, b.kind == "argument"].append(b.name)
+    apart = header_list(memory.module.header, "num_partitions") not in (None, "1")
+    of_given = {"order", "split", "type", *(() if apart else ("merge",))}
     out = []
-    for (shape, given), count in Counter((b.shape, b.kind == "argument") for b in held).items():
-        assert shape is not None  # tables are left out above
-        names = tuple(b.name for b in held if b.shape == shape and (b.kind == "argument") is given)
-        kinds: set[str] = set()
+    for (shape, given), names in groups.items():
+        kinds = {*of_given} if given else {"type"}
         for other in other_shapes(shape):
-            if other.saved and other.kind not in kinds and (given or other.kind == "type"):
-                kinds.add(other.kind)
-                out.append(Advice(shape, count, other, count * other.saved, names, _GIVEN if given else _COMPUTED))
+            if other.saved and other.kind in kinds:
+                kinds.remove(other.kind)
+                saved, assumes = len(names) * other.saved, _GIVEN if given else _COMPUTED
+                out.append(Advice(shape, len(names), other, saved, tuple(names), assumes))
     return sorted(out, key=lambda a: (-a.saved, str(a.shape), a.alternative.kind))
+
+
+def _changeable(memory: Memory, space: int) -> Iterator[Buffer]:
+    """The buffers at a peak that may be of another shape: arguments, and what is computed in a type that no operation
+    fixes."""
+    held = memory.peak[space].buffers
+    parted = {b.shape.element_type for b in memory.buffers if b.shape is not None} & _IN_PARTS
+    for b, origin in zip(held, memory.module.origins([b.line for b in held])):
+        if b.kind == "argument":
+            yield b
+        elif b.shape is not None and b.shape.element_type in ("f32", "f64") and b.kind != "scratch":
+            whole = b.shape.element_type == "f64" or not parted
+            own = not origin and b.line.instruction.opcode == "custom-call"
+            if whole and not own and not _FIXED.search(origin):
+                yield b
+
+
+#: Types that the compiler keeps as two arrays of float32.
+_IN_PARTS = frozenset({"f64", "c64", "c128"})
+#: Operations of JAX that take nothing narrower than float32, in the names of operations.
+_FIXED = re.compile(r"(?<![a-z])(fft|cholesky|eigh?|svd|schur|lu|qr|householder_product|triangular_solve|tridiagonal_solve)(?![a-z])")
 
 
 #: What a prediction assumes of an argument, and of what the program computes.

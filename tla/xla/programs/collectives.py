@@ -14,7 +14,8 @@ from ..shapes.values import arrays
 from .instruction import Instruction
 from .module import Body, Module, read_module, require_apart, require_computations
 from .program import Located, Source
-from .relayouts import Loop, reached, times
+from .relayouts import Loop, reached, times, undefined
+from .text_file import OnError, report
 
 #: The opcodes of collectives; each may begin with -start.
 COLLECTIVES = frozenset(
@@ -45,10 +46,11 @@ class Collective:
         return self.read * (times(self.loops) or 1)
 
 
-def collectives(source: Source | Module) -> list[Collective]:
+def collectives(source: Source | Module, on_error: OnError | None = None) -> list[Collective]:
     """List the collectives that a program runs, those of most bytes first.
 
-    source   a module, or what read_hlo takes
+    source     a module, or what read_hlo takes
+    on_error   as that of read_hlo; it is given operands that are not defined, too, which count as nothing
 
     >>> import io
     >>> text = '''ENTRY %main {
@@ -61,15 +63,21 @@ def collectives(source: Source | Module) -> list[Collective]:
     Raises LoweringError as relayouts does.
     Source: HLO semantics.
     """
-    module = source if isinstance(source, Module) else read_module(source)
+    module = source if isinstance(source, Module) else read_module(source, on_error)
     require_computations(module)
     require_apart(module)
-    found = [c for name, loops, _inside in reached(module, False) for c in _of_computation(module, name, loops)]
+    walked = reached(module, False)
+    found = [c for name, loops, _inside in walked for c in _of_computation(module, name, loops, on_error)]
     return sorted(found, key=lambda c: (-c.bytes, c.line.line))
 
 
-def _of_computation(module: Module, name: str, loops: tuple[Loop, ...]) -> Iterator[Collective]:
+def _of_computation(
+    module: Module, name: str, loops: tuple[Loop, ...], on_error: OnError | None
+) -> Iterator[Collective]:
     body = module.body(name)
+    for line, operand in body.undefined() if on_error is not None else ():
+        why = f"operand {operand} is not defined before it"
+        report(on_error, undefined(line.instruction, why, "its instruction"), line.line)
     for line in body.lines:
         it = line.instruction
         opcode = it.opcode.removesuffix("-start")
@@ -78,7 +86,7 @@ def _of_computation(module: Module, name: str, loops: tuple[Loop, ...]) -> Itera
             yield Collective(line, opcode, _read(it, body), groups, loops)
         elif it.opcode == "async-start":
             for inner in it.called:
-                yield from _of_computation(module, inner, loops)
+                yield from _of_computation(module, inner, loops, on_error)
 
 
 def _read(it: Instruction, body: Body) -> int:

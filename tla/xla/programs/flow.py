@@ -55,6 +55,7 @@ def flow(module: Module, target: str | None = None) -> Flow:
     entry, follow = entry_name(module), _Follow(module)
     follow.out.results = follow.computation(entry, None, 0)
     follow.entry_aliases()
+    follow.out.settle()
     _allocate(follow.out, target)
     groups = normalise(follow.out)
     reuse(follow.out, follow.offered, groups)
@@ -268,14 +269,16 @@ class _Follow:
         now = self.step(line)
         self.use(start, now)
         result = self.carried(line, start, now)
-        for given, *others, last in zip(*map(leaves, (start, tested, inner, result, end))):
+        rows, same = [*zip(*map(leaves, (start, tested, inner, result, end)))], self.out.same
+        for given, *others in rows:
             for other in others:
                 self.out.share(given, other)
-            if self.out.same(last) == self.out.same(others[1]):  # the body hands it on as it stands
+        # What the body hands on as it stands, be it by the name of an element that began as the same value.
+        while handed := {row for row in rows if same(row[-1]) in (same(row[2]), same(row[0]))}:
+            rows = [row for row in rows if row not in handed]
+            for given, *others, _last in handed:
                 for other in others:
                     self.out.merge(given, other)
-            else:
-                self.out.share(given, last)
         self.keep(result, now)
         return result
 

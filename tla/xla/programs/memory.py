@@ -27,7 +27,7 @@ from .program import Located, Source
 from .ranges import Span, moved_values, whole_buffers
 from .targets import TARGETS, checked_target, target_beside, target_in
 from .values import Flow, Value
-from .vocabulary import MOVED, NOT_THERE, REPORTED, space_name, unknown_names
+from .vocabulary import MOVED, REPORTED, may_lack, space_name, unknown_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ def memory(source: Source, scheduled: bool | None = None, target: str | None = N
     headless = () if module.header else ("the text has no header: which arguments are donated is not known",)
     unread = [error.reason.what.splitlines()[0] for error in errors]
     unknown, contrary = unknown_names(module), contradictions(module)
-    absent = [text for text in unknown if NOT_THERE in text]
+    absent = [text for text in unknown if may_lack(text)]
     missing = (*unread, *headless, *absent, *found.warnings, *contrary)
     return _memory(found, (*unread, *headless, *unknown, *found.warnings, *contrary), missing, target)
 

@@ -167,11 +167,11 @@ def _moves(
         for called in it.called if on_error is not None else ():
             if called not in module.computations:
                 why = f"computation {called} is called, and not there"
-                report(on_error, _unknown(it, why, "its text"), line.line)
+                report(on_error, undefined(it, why, "its text"), line.line)
         for operand in it.operand_names if on_error is not None and it.opcode not in LITERALS else ():
             if operand not in shapes:
                 why = f"operand {operand} is not defined before it"
-                report(on_error, _unknown(it, why, "its instruction"), line.line)
+                report(on_error, undefined(it, why, "its instruction"), line.line)
         if it.opcode in _MOVES and it.operands:
             a = it.operands[0].shape or shapes.get(it.operands[0].name)
             b = next(arrays(it.shape), None)
@@ -206,7 +206,7 @@ def _fused(
     return Move(line, a, b, changes, False, *sizes, run, loops, inside)
 
 
-def _unknown(it: Instruction, why: str, expected: str) -> ParseError:
+def undefined(it: Instruction, why: str, expected: str) -> ParseError:
     what = f"{it.name}: {why}, so that what it moves is not known"
     return ParseError("", 0, what, expected, DUMP_WHOLE)
 

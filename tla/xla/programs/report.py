@@ -15,11 +15,13 @@ from ...core.errors import LeafTypeError, RangeError, TlaError
 from ..shapes.array_shape import ArrayShape
 from ..shapes.sizes import bytes_and_waste
 from ..shapes.values import arrays
+from .consistency import contradictions
 from .flow import flow
 from .memory import held_buffers
 from .module import Module, module_of
 from .program import Located, Source, read_hlo
 from .relayouts import relayouts
+from .vocabulary import unknown_names
 
 Row = tuple[str, int, int]
 OnWarning: TypeAlias = Callable[[str], Any]
@@ -57,7 +59,8 @@ def totals(
                 on the chip, and other names of what is there (bitcast, tuple, get-tuple-element, -done,
                 updates in place)
     space       only what is in this memory space, the n of S(n); of copies what is read there or written there
-    on_warning  is given what could not be followed, and arrays of no known size, with their lines
+    on_warning  is given what could not be followed, what is not known or contradicts another line, and arrays of no
+                known size, with their lines; with interiors the last alone
     Raises      RangeError for another word
 
     Memory is counted as `memory` counts it: once for each buffer that holds an array at some time. Text without an
@@ -113,6 +116,8 @@ def _rows(
         return
     lines = list(program)
     module = module_of(lines)
+    for warning in (*unknown_names(module), *contradictions(module)):
+        on_warning(warning)
     if by == "copy":
         yield from _copied(module, interiors, space)
     elif module.entry is None:

@@ -81,14 +81,20 @@ class Flow:
         return value
 
     def merge(self, value: int, other: int) -> None:
-        """One value for two: the first lives as long as both."""
+        """One value for two, which the first stands for; see `settle`."""
         one, two = sorted((self.same(value), self.same(other)))
         if one != two:
-            first, second = self.values[one], self.values[two]
-            first.end = max(first.end, second.end)
-            first.uses += second.uses
-            second.same = one
+            self.values[two].same = one
             self.share(one, two)
+
+    def settle(self) -> None:
+        """Let a value live as long as all that are this very one, and be read by what reads these. It is done when all
+        is followed: what a loop hands on is read by the loop's name, too."""
+        for number, value in enumerate(self.values):
+            if value.same != number:
+                first = self.values[self.same(number)]
+                first.end = max(first.end, value.end)
+                first.uses += value.uses
 
     def buffer(self, value: int) -> int:
         """The number that stands for the buffer of a value."""

@@ -80,9 +80,21 @@ METADATA = frozenset(
 )
 #: What a warning says of a computation that is missing.
 NOT_THERE = "is called, and not there"
+#: What a warning says of an attribute that is missing, or may be another instruction's.
+_LACKS, _TWICE = "what that says is not known", "is given twice"
 #: The attributes without which an instruction says nothing, of those that are read here.
-NEEDED = {"while": ("condition", "body"), "fusion": ("calls",), "get-tuple-element": ("index",)}
-NEEDED["transpose"] = ("dimensions",)
+NEEDED: dict[str, tuple[str, ...]] = {
+    "while": ("condition", "body"),
+    "conditional": ("branch_computations",),
+    "get-tuple-element": ("index",),
+    "transpose": ("dimensions",),
+    "select-and-scatter": ("select", "scatter"),
+    **dict.fromkeys(("fusion", "async-start"), ("calls",)),
+    **dict.fromkeys(
+        "call map reduce reduce-window scatter sort all-reduce all-reduce-start reduce-scatter".split(),  # noqa: SIM905
+        ("to_apply",),
+    ),
+}
 _KEYS = re.compile(r", ?([A-Za-z_][\w-]*)=")
 _ASYNC = ("-start", "-update", "-done")
 
@@ -168,6 +180,20 @@ def _all_known(lines: Sequence[Located], module: Module) -> bool:
 _WHAT = operator.attrgetter("opcode", "_tail")
 
 
+def may_lack(warning: str) -> bool:
+    """Whether a warning of `unknown_names` is that a part of the program may be missing: not that a name is new.
+
+    >>> may_lack("line 1: fusion without calls: what that says is not known")
+    True
+    >>> may_lack("line 1: opcode fusioy is not known: its result counts as new memory (is it fusion?)")
+    True
+    >>> may_lack("line 1: opcode frobnicate is not known: its result counts as new memory")
+    False
+    """
+    misprint = "opcode " in warning and " (is it " in warning
+    return misprint or any(words in warning for words in (NOT_THERE, _LACKS, _TWICE))
+
+
 def unknown_in_header(header: str) -> tuple[str, ...]:
     """The attributes of a module's header that are not known.
 
@@ -193,8 +219,10 @@ def _unknown_spaces(shape: Shape) -> Iterator[str]:
 def _faults(it: Instruction) -> Iterator[str]:
     """An opcode that is not known, and attributes that are not known, given twice, or missing."""
     if not is_opcode(it.opcode):
-        yield f"opcode {it.opcode} is not known: its result counts as new memory"
+        yield f"opcode {it.opcode} is not known: its result counts as new memory{_hint(it.opcode, OPCODES)}"
     needed, keys = NEEDED.get(it.opcode, ()), _KEYS.findall(it._tail.words)
+    if it.opcode == "conditional" and "true_computation" in keys:
+        needed = "true_computation", "false_computation"
     if ATTRIBUTES.issuperset(keys) and len({*keys}) == len(keys) and all(key in keys for key in needed):
         return
     found = [key for key, *_ in attribute_spans(it.tail, 0)]  # without what stands in strings and brackets
@@ -202,13 +230,18 @@ def _faults(it: Instruction) -> Iterator[str]:
         if key not in ATTRIBUTES:
             yield _passed_over(key, ATTRIBUTES)
         if found.count(key) > 1:
-            yield f"attribute {key} is given twice"
-    yield from (f"{it.opcode} without {key}: what that says is not known" for key in needed if key not in found)
+            yield f"attribute {key} {_TWICE}"
+    yield from (f"{it.opcode} without {key}: {_LACKS}" for key in needed if key not in found)
 
 
 def _passed_over(key: str, known: Collection[str], of: str = "") -> str:
-    meant = nearest(key, known, 0.8)
-    return f"attribute {of}{key} is not known: it is passed over{f' (is it {meant}?)' if meant else ''}"
+    return f"attribute {of}{key} is not known: it is passed over{_hint(key, known)}"
+
+
+def _hint(name: str, known: Collection[str]) -> str:
+    """The name that may have been meant."""
+    meant = nearest(name, known, 0.8)
+    return f" (is it {meant}?)" if meant else ""
 
 
 def _numbers(lines: list[int]) -> str:
