@@ -26,13 +26,14 @@ from tla.ascend import (
     plan,
     zN,
 )
-from tla.ascend.programs import Multiply, Part, PipeBarrier, SetFlag, WaitFlag, estimate, planning
+from tla.ascend.programs import Compute, Multiply, Part, PipeBarrier, SetFlag, WaitFlag, estimate, planning
 from tla.ascend.programs.estimate import Clock
 from tla.core.errors import LeafTypeError, RangeError
 
 from night import amount
 
-PIPES = ("MTE1", "MTE2", "M", "FIX", "V", "MTE3", "AIV0", "AIV1")
+OF_VECTOR_CORES = tuple(f"AIV{core}.{pipe}" for core in (0, 1) for pipe in ("MTE2", "V", "MTE3"))
+PIPES = ("MTE1", "MTE2", "M", "FIX", "V", "MTE3", *OF_VECTOR_CORES)
 CUBE = PIPES[:4]
 KINDS = (
     {},
@@ -54,6 +55,10 @@ MORE = {
     "scales, turned": (Ascend950, {"a": (fp8_e4m3, ColumnMajor), "b": fp8_e5m2, "c": float32, "scales": True}),
     **{way: (Ascend950, {"c": float32, "split": way}) for way in ("NO_SPLIT", "SPLIT_M", "SPLIT_N")},
     "two of UB": (Ascend950, {"c": float32, "split": "SPLIT_M", "stages": {"UB": 2}, "unit_flag": False}),
+    "GELU of a workspace": (AtlasA2, {"c": float32, "d": half, "activation": "gelu", "ub": (16, 32)}),
+    "SiLU of scaled columns": (AtlasA2, {"a": int8, "b": int8, "quant": "PER_CHANNEL", "activation": "silu"}),
+    "sigmoid over UB": (Ascend950, {"c": float32, "split": "SPLIT_N", "activation": "sigmoid", "ub": (8, 64)}),
+    "ReLU of a workspace on Ascend950": (Ascend950, {"activation": "relu", "bias": True}),
     "slices": (
         AtlasA2,
         {"c": float32, "splitkFactor": 2, "swizzle": SplitkGemmIdentityBlockSwizzle[3, 0]},
@@ -70,21 +75,23 @@ def packages(length):
     return count
 
 
-def cost(s):
-    """The pipe and the cycles of a transfer or a product, from the fields."""
+def cost(s, program=None):
+    """The pipe and the cycles of a transfer, a product or a computation, from the fields."""
     if isinstance(s, Multiply):
         p, left = s.instruction.parameters, s.instruction.elements[1]
         deep = -(-p["k"] * left.bits // (512 if s.instruction.sparse else 256))
         return "M", -(-p["m"] // 16) * -(-p["n"] // 16) * deep * (2 if left.bits == 32 else 1)
     if s.what.startswith("zeros behind"):
         return "MTE2", sum(-(-p["repeatTimes"] * p["blockNum"] * 32 // 128) for p in (x.parameters for x in s.body))
-    if s.what.endswith("into blocks"):
-        return "V", sum(map(banked, s.body))
+    if isinstance(s.body[0], Compute):
+        core = s.body[0].operands[0][2]
+        return f"AIV{core}.V" if core.isdigit() else "V", sum(banked(x, program) for x in s.body)
     moves = [m.instruction for m in s.body]
-    if s.what.endswith(("to L1", "to UB")) and not s.what.startswith("C"):
-        return "MTE2", 210 + sum(runs * packages(length) * 4 for runs, length in map(read, moves))
+    if s.what.endswith(("to L1", "to UB")) and not s.src.startswith("l0C"):
+        pipe = f"AIV{s.dst[2]}.MTE2" if s.src == "C" else "MTE2"
+        return pipe, 210 + sum(runs * packages(length) * 4 for runs, length in map(read, moves))
     if s.src.startswith("ub"):
-        pipe = f"AIV{s.src[2]}" if s.src[2].isdigit() else "MTE3"
+        pipe = f"AIV{s.src[2]}.MTE3" if s.src[2].isdigit() else "MTE3"
         return pipe, sum(-(-len(written(i)) * i.element.bits // 8 // 128) for i in moves)
     if s.what in ("C to GM", "C to UB"):
         fields = [(i.parameters["mSize"] * i.parameters["nSize"], i.element.bits // 8) for i in moves]
@@ -96,18 +103,22 @@ def cost(s):
     )
 
 
-def banked(s):
-    """The cycles of a Copy: in each repeat the blocks of 32 bytes that one of 16 bank groups reads, or writes, at most."""
-    total = 0
+def banked(s, program):
+    """The cycles of a computation: in each repeat the blocks of 32 bytes that one of 16 banks reads, or one of as many
+    groups of banks writes, of 8 on Ascend950, at most."""
+    total, groups = 0, 16 if program is None or "AtlasA" in program.arch.name else 8
     for i in s.instructions:
-        p, c0 = i.parameters, 256 // i.elements[0].bits
+        p, count = i.parameters, len(i.elements) - 1
+        sides = ("dst", *(["src0", "src1"] if "src0BlkStride" in p else ["src"]), "dst")[: count + 1]
         for r in range(p["repeatTimes"]):
-            taken = []
-            for side, at in zip(("dst", "src"), i.places):
+            taken = [set(), set()]
+            for number, (side, at, name, e) in enumerate(zip(sides, i.places, s.operands, i.elements)):
+                begin = at * e.bits // 256 + (0 if program is None else program.buffers[name].address // 32)
                 steps = p[f"{side}BlkStride"], p[f"{side}RepStride"]
-                blocks = {at // c0 + j * steps[0] + r * steps[1] for j in range(-(-p["mask"] // c0))}
-                taken.append(max(collections.Counter(b % 16 for b in blocks).values()))
-            total += max(taken)
+                own = range(-(-p["mask"] * e.bits // 256))
+                taken[number > 0] |= {begin + j * steps[0] + r * steps[1] for j in own}
+            ends = (collections.Counter(b % n for b in own) for own, n in zip(taken, (groups, 16)))
+            total += max(max(x.values(), default=1) for x in ends)
     return total
 
 
@@ -130,7 +141,7 @@ def places_of(layout):
     return [int(layout(*c)) for c in coords]
 
 
-def longest_path(statements):
+def longest_path(statements, program=None):
     """When the last statement is done: ends are raised until none is before what it waits for."""
     nodes, last, sets, waits, everything = [], dict.fromkeys(PIPES), {}, {}, None
     for s in statements:
@@ -147,7 +158,7 @@ def longest_path(statements):
             everything, last = len(nodes) - 1, {**last, **dict.fromkeys(CUBE)}
             continue
         elif isinstance(s, Multiply) or (isinstance(s, Part) and s.body):
-            (pipe, own), flag = cost(s), None
+            (pipe, own), flag = cost(s, program), None
         else:
             continue
         if last.get(pipe) is not None:
@@ -194,7 +205,7 @@ def test_what_a_block_has_besides_takes_its_time(way):
         rng = random.Random(seed)
         problem = rng.randint(1, 150), rng.randint(1, 150), 8 * rng.randint(1, 25)
         made = block(problem, (64, 64, 128), (64, 64, 64), arch, cores=2, **more)
-        ends = [longest_path(program.body) for program in made.programs]
+        ends = [longest_path(program.body, program) for program in made.programs]
         found = made.estimate(FAST)
         assert found.cycles == max(ends), problem
         assert max(s.end for s in made.timeline(found.core, FAST)) == found.cycles

@@ -241,11 +241,12 @@ def equal_to_numpy(name, seed, small=True, made=None):
 
 def require_found(block, is_one, number, change):
     """A block's first program holds, and does not with one of its statements changed: to nothing, or to others."""
-    program, result = block.programs[0], block.result(block.schedule.table[0])
+    program, blocks = block.programs[0], block.schedule.table[0]
+    results = block.results(blocks) if hasattr(block, "results") else [block.result(blocks)]
     body = [e.statement for e in events(program)]
-    assert check_program(replace(program, body=tuple(body)), [result]).holds
+    assert check_program(replace(program, body=tuple(body)), results).holds
     i = [i for i, s in enumerate(body) if is_one(s)][number]
-    assert not check_program(replace(program, body=(*body[:i], *change(body[i]), *body[i + 1 :])), [result]).holds
+    assert not check_program(replace(program, body=(*body[:i], *change(body[i]), *body[i + 1 :])), results).holds
 
 
 def stated(program, values):

@@ -28,6 +28,7 @@
 #define CATLASS_GEMM_BLOCK_MMAD_DYNAMIC_AIV_HPP
 #define CATLASS_GEMM_TILE_CAST_INT8_TO_FP16_HPP
 #define CATLASS_GEMM_TILE_CAST_FP8_TO_FP16_HPP
+#define ASCENDC_STUB_KERNEL_STRUCT_UNARY_H  // those of the stubs have not the constructors of CANN's
 #ifndef __cbuf__
 #define __cbuf__
 #endif
@@ -242,6 +243,18 @@ inline void SetLoadDataPaddingValue(uint64_t) {}
 template <typename T> inline void SetAtomicAdd() { if (tla_log::enabled()) std::printf("{\"call\": \"SetAtomicAdd\", \"types\": [\"%s\"]}\n", tla_log::type_name<T>().c_str()); }
 inline void SetAtomicNone() { if (tla_log::enabled()) std::printf("{\"call\": \"SetAtomicNone\"}\n"); }
 using TEventID = int32_t;
+// The fields in the order of CANN's constructors: of dst and the sources, first the steps of blocks, then those of repeats.
+struct UnaryRepeatParams {
+    uint16_t dstBlkStride = 1, srcBlkStride = 1; uint8_t dstRepStride = 8, srcRepStride = 8;
+    UnaryRepeatParams() = default;
+    UnaryRepeatParams(uint16_t dst, uint16_t src, uint8_t dstRep, uint8_t srcRep) : dstBlkStride(dst), srcBlkStride(src), dstRepStride(dstRep), srcRepStride(srcRep) {}
+};
+struct BinaryRepeatParams {
+    uint8_t dstBlkStride = 1, src0BlkStride = 1, src1BlkStride = 1, dstRepStride = 8, src0RepStride = 8, src1RepStride = 8;
+    BinaryRepeatParams() = default;
+    BinaryRepeatParams(uint8_t dst, uint8_t src0, uint8_t src1, uint8_t dstRep, uint8_t src0Rep, uint8_t src1Rep)
+        : dstBlkStride(dst), src0BlkStride(src0), src1BlkStride(src1), dstRepStride(dstRep), src0RepStride(src0Rep), src1RepStride(src1Rep) {}
+};
 struct Anything { template <typename... A> Anything(A&&...) {} };
 struct CopyRepeatParams { uint16_t dstStride = 1, srcStride = 1, dstRepeatSize = 8, srcRepeatSize = 8; };
 struct TransDataTo5HDParams {
@@ -305,7 +318,11 @@ inline void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint64_t 
 enum class CMPMODE : uint8_t { LT, GT, EQ, LE, GE, NE };
 enum class SELMODE : uint8_t { VSEL_CMPMASK_SPR, VSEL_TENSOR_SCALAR_MODE, VSEL_TENSOR_TENSOR_MODE };
 enum class ReduceOrder { ORDER_VALUE_INDEX, ORDER_INDEX_VALUE, ORDER_ONLY_VALUE, ORDER_ONLY_INDEX };
-struct BrcbRepeatParams { uint16_t dstBlkStride = 1, dstRepStride = 8; };
+struct BrcbRepeatParams {
+    uint16_t dstBlkStride = 1, dstRepStride = 8;
+    BrcbRepeatParams() = default;
+    BrcbRepeatParams(uint16_t block, uint16_t repeat) : dstBlkStride(block), dstRepStride(repeat) {}
+};
 #define TLA_LOG_ARGS(NAME, ...) ASCENDC_LOG_CALL_T(NAME, std::vector<Arg>{Arg::MakeArg<T>()}, (std::vector<Arg>{__VA_ARGS__}))
 template <typename T, bool = true, typename U = T> inline void Duplicate(const LocalTensor<T>& dst, const U& scalar, int32_t count)
 { TLA_LOG_ARGS(Duplicate, dst, static_cast<T>(scalar), count); }
@@ -313,10 +330,27 @@ template <typename T, bool = true, typename U = T>
 inline void Duplicate(const LocalTensor<T>& dst, const U& scalar, uint64_t mask, uint8_t repeats, uint16_t block, uint8_t repeat)
 { TLA_LOG_ARGS(Duplicate, dst, static_cast<T>(scalar), mask, repeats, block, repeat); }
 #define TLA_LOG_STRIDES(NAME)                                                                                                   \
-    template <typename T, bool = true, typename P>                                                                              \
-    inline void NAME(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, uint64_t mask, uint8_t repeats, const P& params) \
+    template <typename T, bool = true>                                                                                          \
+    inline void NAME(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, uint64_t mask, uint8_t repeats, const BinaryRepeatParams& params) \
     { TLA_LOG_ARGS(NAME, dst, src0, src1, mask, repeats, params); }
-TLA_LOG_STRIDES(Add) TLA_LOG_STRIDES(Mul)  // the stubs take any pointer for the strides, and log none
+TLA_LOG_STRIDES(Add) TLA_LOG_STRIDES(Mul) TLA_LOG_STRIDES(Div)  // the stubs take any pointer for the strides, and log none
+#define TLA_LOG_ONE(NAME)                                                                                                       \
+    template <typename T, bool = true>                                                                                          \
+    inline void NAME(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint64_t mask, uint8_t repeats, const UnaryRepeatParams& params) \
+    { TLA_LOG_ARGS(NAME, dst, src, mask, repeats, params); }
+TLA_LOG_ONE(Exp) TLA_LOG_ONE(Relu)
+#define TLA_LOG_SCALAR(NAME)                                                                                                    \
+    template <typename T, bool = true>                                                                                          \
+    inline void NAME(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalar, uint64_t mask, uint8_t repeats, const UnaryRepeatParams& params) \
+    { TLA_LOG_ARGS(NAME, dst, src, scalar, mask, repeats, params); }
+TLA_LOG_SCALAR(Adds) TLA_LOG_SCALAR(Muls) TLA_LOG_SCALAR(Axpy)
+enum class RoundMode;
+template <typename T, typename U, bool = true>
+inline void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& mode, uint64_t mask, uint8_t repeats, const UnaryRepeatParams& params)
+{ TLA_LOG_ARGS(Cast, dst, src, mode, mask, repeats, params); }
+template <typename T, bool = true>
+inline void Divs(const LocalTensor<T>& dst, const T& scalar, const LocalTensor<T>& src, uint64_t mask, uint8_t repeats, const UnaryRepeatParams& params)
+{ TLA_LOG_ARGS(Divs, dst, scalar, src, mask, repeats, params); }
 template <typename T> inline void Brcb(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint8_t repeats, const BrcbRepeatParams& params)
 { TLA_LOG_ARGS(Brcb, dst, src, repeats, params); }
 template <typename T, bool = true>

@@ -29,14 +29,16 @@ from ..transfers.proof import require_place
 from ..transfers.side import side_of, tensor_at
 from ..transfers.sparse import STORED
 from . import channels
+from .activations import STAGES, Activation, tile_statements
 from .channels import channel_row, load_channels, load_fb, scaled
 from .check import FEW_FRACTALS
 from .mmad import MX_PAIR, MmadInstruction, mmad
+from .queues import MOST_UP
 from .scales import load_l0_scales, load_scales, scale_buffers, scale_rows, zeros_behind
 from .sparse import index_layout, load_index
 from .statements import Buffer, Move, Multiply, Part, PipeBarrier, SetAtomic, SetFlag, WaitFlag
 from .trace import VECTOR_PIPES
-from .vector_cores import from_ub, in_ub, over_ub, own_flags
+from .vector_cores import buffer_rows, came, from_ub, in_ub, over_ub, over_workspace, own_flags, tiles_of
 
 R = TypeVar("R")
 
@@ -86,6 +88,8 @@ class Plan:
     sparse: bool = False
     split: str | None = None
     padded: tuple[str, ...] = ()
+    activation: Activation | None = None
+    d: Operand | None = None
 
     @functools.cached_property
     def l1_layouts(self) -> tuple[Layout, Layout]:
@@ -121,11 +125,11 @@ class Plan:
         rows += [("l0A", "L0A", self.a.element, tag.MakeLayout(self.a.element, m, k), "L0A")]
         rows += [("l0B", "L0B", self.b.element, nZ.MakeLayout(self.b.element, *self.held("B", k, n)), "L0B")]
         rows += [("l0C", "L0C", self.total, L0C(m, n).layout, "L0C")]
-        rows += [(f"ub{i}C", f"UB{i}", self.c.element, in_ub(self, m, n), "UB") for i in range(self.vectors)]
+        rows += buffer_rows(self)
         rows += [("bt", "Bias", self.total, VectorLayout.MakeLayout(self.total, n), "")] if self.bias else []
         rows += [channel_row("fb", "FixBuf", n)] if self.scale_of_fixpipe == "fb" else []
         rows[2 + self.bias : 2 + self.bias] = scale_rows(self) if self.scales else ()
-        found = {b.name: b for b in placed(rows, stages, self.arch)}
+        found = {b.name: b for b in placed(rows, {**stages, "tiles": STAGES}, self.arch)}
         return found | ({b.name: b for b in scale_buffers(self, found)} if self.scales else {})
 
     @property
@@ -141,7 +145,14 @@ class Plan:
     @property
     def vectors(self) -> int:
         """The number of vector cores that the result goes through."""
-        return 0 if self.split is None else 1 if self.split == "NO_SPLIT" else 2
+        if self.split is None:
+            return 0 if self.activation is None else 2
+        return 1 if self.split == "NO_SPLIT" else 2
+
+    @property
+    def result(self) -> tuple[str, Operand]:
+        """The name and the matrix of the result: C, or D that an activation makes of it."""
+        return ("C", self.c) if self.d is None else ("D", self.d)
 
     # ------------------------------------------------------------------------------------------------- tiles
 
@@ -188,6 +199,19 @@ class Plan:
     def _proved(self) -> dict[Any, tuple[int, Any]]:
         """The transfers of tiles of plain matrices by matrix and sizes: where the tile begins that each is proved for."""
         return {}
+
+    def tile_to_ub(self, start: tuple[int, int], sizes: tuple[int, int]) -> Any:
+        """The instructions that move a tile of C from the workspace to UB."""
+        assert self.activation is not None
+        src, dst = GetTile(self._gm(self.c), start, sizes), self.activation.layout(self.c.element, sizes)
+        return self._anywhere("C", self.c, src, "src", lambda: self.move(src, tensor_at("UB", dst), self.c.element))
+
+    def tile_from_ub(self, start: tuple[int, int], sizes: tuple[int, int]) -> Any:
+        """The instructions that move a tile that an activation has made from UB to D."""
+        assert self.activation is not None
+        d = self.result[1]
+        src, dst = self.activation.leaving(sizes)[1], GetTile(self._gm(d), start, sizes)
+        return self._anywhere("D", d, dst, "dst", lambda: self.move(src, dst, d.element))
 
     def load_l0(
         self, which: str, start: tuple[int, int], sizes: tuple[int, int]
@@ -290,7 +314,8 @@ class Core:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.next = {"l1": 0, "l0A": 0, "l0B": 0, "l0C": 0} | ({} if plan.split is None else {"ub": 0})
+        own = ["ub"] * (plan.split is not None) + ["tile0", "tile1", "told"] * (plan.activation is not None)
+        self.next = dict.fromkeys(["l1", "l0A", "l0B", "l0C", *own], 0)
         #: The numbers of the tiles of k that a block is written of, by how many there are.
         self.turns: Callable[[int], Iterable[int]] = range
         self._load, self._load_l0, self._store = once(plan.load), once(plan.load_l0), once(plan.store)
@@ -300,6 +325,8 @@ class Core:
         self._load_l0_scales = once(functools.partial(load_l0_scales, plan))
         self._load_index = once(functools.partial(load_index, plan))
         self._from_ub = once(functools.partial(from_ub, plan))
+        self._tile_to_ub, self._tile_from_ub = once(plan.tile_to_ub), once(plan.tile_from_ub)
+        self._activate = once(self._activated)
         self._mmad = once(self._made)
 
     def statements(self, blocks: Iterable[Block]) -> Iterator[Any]:
@@ -456,10 +483,13 @@ class Core:
         made = _part(what, to, f"l0C{stage}", self._store(start, sizes), plan.scale_of_fixpipe)
         out: Iterable[Any] = [made]
         if plan.split is not None:
-            out = over_ub(
-                plan, made, functools.partial(self._of_vector_core, start, sizes, self.next["ub"]), self.next["ub"]
-            )
-            self.next["ub"] = (self.next["ub"] + 1) % plan.tiling.stages["UB"]
+            ub = self.next["ub"]
+            out = over_ub(plan, made, functools.partial(self._of_vector_core, start, sizes, ub), ub)
+            self.next["ub"] = (ub + 1) % plan.tiling.stages["UB"]
+        elif plan.activation is not None:
+            told = self.next["told"]
+            out = over_workspace(made, functools.partial(self._of_vector_core, start, sizes, 0), told)
+            self.next["told"] = told % MOST_UP + 1
         own = plan.scale_of_fixpipe == "fb"
         out = scaled(plan, _part("scale to FB", "fb", "l1Scale", self._load_fb(sizes[1])) if own else None, out)
         if plan.unit_flag:
@@ -471,9 +501,27 @@ class Core:
         yield SetFlag("FIX_M", stage)
         self.next["l0C"] = (stage + 1) % plan.tiling.stages["L0C"]
 
-    def _of_vector_core(self, start: tuple[int, int], sizes: tuple[int, int], stage: int, core: int) -> Iterator[Part]:
-        """The move of a vector core's part of a block to global memory."""
-        yield _part("C to GM", "C", f"ub{core}C{stage}", self._from_ub(start, sizes, core))
+    def _of_vector_core(self, start: tuple[int, int], sizes: tuple[int, int], stage: int, core: int) -> Iterator[Any]:
+        """The move of a vector core's part of a block to global memory, with what is computed on the way."""
+        plan = self.plan
+        if plan.activation is None:
+            yield _part("C to GM", "C", f"ub{core}C{stage}", self._from_ub(start, sizes, core))
+            return
+        (last, _e), key = plan.activation.made[-1], f"tile{core}"
+        for box in tiles_of(plan, sizes, core):
+            (row, column), tile = box
+            own, at = self.next[key], (start[0] + row, start[1] + column)
+            source = f"ub{core}C{own if plan.split is None else stage}"
+            comes = _part("C to UB", source, "C", self._tile_to_ub(at, tile)) if plan.split is None else None
+            leaves = _part("D to GM", "D", f"ub{core}{last}{own}", self._tile_from_ub(at, tile))
+            yield from tile_statements(f"AIV{core}.", own, comes, self._activate(source, sizes, core, box, own), leaves)
+            self.next[key] = (own + 1) % STAGES
+
+    def _activated(self, source: str, sizes: tuple[int, int], core: int, box: Any, stage: int) -> tuple[Any, ...]:
+        """The statements that compute a tile of a block of these sizes."""
+        assert self.plan.activation is not None
+        tile = came(self.plan, sizes, core, box)
+        return (*self.plan.activation.computed(f"ub{core}", stage, f"AIV{core}.V", source, tile),)
 
 
 def _part(what: str, dst: str, src: str, made: Iterable[TransferInstruction], index: str = "") -> Part:

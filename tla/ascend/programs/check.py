@@ -25,7 +25,7 @@ from .origins import POISON, ZERO, Origins, Term, joined
 from .queues import Queues
 from .results import Computed, Copied, Finding, Product, Report
 from .statements import Buffer, Compute, Fill, Move, Multiply, Program
-from .trace import Event, events
+from .trace import Event, events, kind_of
 from .values import Values, numbers_of
 
 if TYPE_CHECKING:
@@ -398,7 +398,7 @@ def _asks_for_barrier(touched: Touched) -> bool:
     if _accumulates(first, second):
         p = first.statement.instruction.parameters
         return bool(p["m"] // 16 * (p["n"] // 16) < FEW_FRACTALS)
-    return first.pipe in ("MTE2", "MTE3", "V")
+    return kind_of(first.pipe) in ("MTE2", "MTE3", "V")
 
 
 # ------------------------------------------------------------------------------------------------------------- results
@@ -431,14 +431,20 @@ def _product(p: Product, origins: Origins, sizes: tuple[int, ...]) -> npt.NDArra
 
     k = int(next(t for t in origins.tensors if t.name == p.a).column.max()) + 1
     if p.blocks is None:
-        return origins.sums_of(p.terms(k), sizes)
+        return _activated(p, origins.sums_of(p.terms(k), sizes), origins)
     wanted = np.full(sizes, ZERO if p.adds else POISON, np.int64)
     terms: dict[tuple[int, int, int, int], list[Term]] = {}
     for (m, n, first), (high, wide, depth) in (b[3:] for b in p.blocks):
         terms.setdefault((m, n, high, wide), []).extend(p.terms(first + depth, first))
     for (m, n, high, wide), parts in terms.items():
-        wanted[m : m + high, n : n + wide] = origins.sums_of(joined(parts), (high, wide), (m, n))
+        sums = origins.sums_of(joined(parts), (high, wide), (m, n))
+        wanted[m : m + high, n : n + wide] = _activated(p, sums, origins)
     return wanted
+
+
+def _activated(result: Product | Copied, held: npt.NDArray[Any], origins: Origins) -> npt.NDArray[Any]:
+    made: npt.NDArray[Any] = held if result.activation is None else result.activation.applied(held, origins.applied)
+    return made
 
 
 def _copied(c: Copied, origins: Origins, program: Program, sizes: tuple[int, ...]) -> npt.NDArray[Any]:
@@ -453,6 +459,7 @@ def _copied(c: Copied, origins: Origins, program: Program, sizes: tuple[int, ...
     at = offsets_in(buffer.layout, sizes)
     t = next(t for t in origins.tensors if t.name == c.src)
     every: npt.NDArray[Any] = t.first + at * (buffer.element.bits // origins.memories.bits)
+    every = _activated(c, every, origins)
     if c.parts is None:
         return every
     wanted = np.full(sizes, POISON, np.int64)

@@ -37,7 +37,7 @@ from .mmad import MmadInstruction
 from .paddings import Paddings
 from .queues import unit_flag
 from .statements import FILLED, Buffer, Compute, Fill, Multiply, Part, PipeBarrier, SetFlag, WaitFlag
-from .trace import PIPES, VECTOR_PIPES, ends_of, pipe_of
+from .trace import PIPES, VECTOR_PIPES, ends_of, pipe_of, pipe_of_statement
 
 #: The bytes of a package of global memory; what is left of a run goes in one of 256, one of 128, and one for the rest.
 PACKAGE = 512
@@ -159,7 +159,7 @@ def _written(i: TransferInstruction) -> int:
 class Span(NamedTuple):
     """A transfer or a product over time.
 
-    pipe         its pipe; AIV0 or AIV1 that of a vector core;  begin, end  [cycles]
+    pipe         its pipe; AIV0.V one of a vector core;  begin, end  [cycles]
     what         "A to L1", "Mmad" ...; step the tile of k in L1 that it belongs to, counted over all blocks of the core
 
     >>> from tla.ascend import block
@@ -247,6 +247,9 @@ class _BySizes(Core):
         index, from_ub = self._load_index, self._from_ub
         self._load_index = lambda _start, k, n: index((0, 0), k, n)
         self._from_ub = lambda _start, sizes, core: from_ub((0, 0), sizes, core)
+        tile_to_ub, tile_from_ub = self._tile_to_ub, self._tile_from_ub
+        self._tile_to_ub = lambda _start, sizes: tile_to_ub((0, 0), sizes)
+        self._tile_from_ub = lambda _start, sizes: tile_from_ub((0, 0), sizes)
 
 
 #: All pipes; and those of the tiles of k of a block, but for the first tile and the last.
@@ -326,8 +329,8 @@ class _Pipes:
 class _Costs:
     """The pipe and the cycles of statements on buffers, each once for as long as this is there."""
 
-    def __init__(self, rates: Rates, buffers: Mapping[str, Buffer]) -> None:
-        self._rates, self._buffers = rates, buffers
+    def __init__(self, rates: Rates, buffers: Mapping[str, Buffer], arch: Architecture) -> None:
+        self._rates, self._buffers, self._arch = rates, buffers, arch
         self._kept: dict[int, tuple[Any, int]] = {}
 
     def of_product(self, s: Multiply) -> int:
@@ -341,7 +344,8 @@ class _Costs:
             position = self._buffers[first.dst].position
             return "MTE2" if position == "L1" else "MTE1", sum(self._rates.filled(x, position) for x in s.body)
         if isinstance(first, Compute):
-            return "V", self._once(first.instruction, lambda: sum(map(self._computed, s.body)))
+            pipe = pipe_of_statement(first, self._buffers)
+            return pipe, self._once(first.instruction, lambda: sum(map(self._computed, s.body)))
         src, dst = (self._buffers[n].position if n in self._buffers else "GM" for n in (s.src, s.dst))
         made = [m.instruction for m in s.body]
         return pipe_of(src, dst), self._once(made[0], lambda: self._rates.moved(made, src, dst))
@@ -349,7 +353,7 @@ class _Costs:
     def _computed(self, s: Compute) -> int:
         """The cycles that the accesses of a computation take of the banks, where its buffers lie."""
         places = [self._buffers[name].address for name in s.operands]
-        return sum(i.banks(*places).cycles for i in s.instructions)
+        return sum(i.banks(*places, arch=self._arch).cycles for i in s.instructions)
 
     def _once(self, key: Any, cost: Callable[[], int]) -> int:
         """The cost of what begins with an instruction; kept with it, so that its identity stays its own."""
@@ -386,7 +390,7 @@ class Clock:
     """The statements of cores of a block over time."""
 
     def __init__(self, plan: Plan, rates: Rates) -> None:
-        self._plan, self._costs, self._sizes = plan, _Costs(rates, plan.buffers), _BySizes(plan)
+        self._plan, self._costs, self._sizes = plan, _Costs(rates, plan.buffers, plan.arch), _BySizes(plan)
 
     def spans(self, blocks: Sequence[Block]) -> Iterator[Span]:
         """The transfers and products of a core's blocks over time, in the order of issue."""
@@ -472,7 +476,7 @@ def require_products(count: int) -> None:
 def _before(paddings: Paddings, rates: Rates) -> tuple[int, dict[str, int], tuple[Mapping[str, int], ...]]:
     """The time of the slowest vector core before a product: its cycles, and those of its pipes, in all and for each
     tile."""
-    costs = _Costs(rates, paddings.buffers)
+    costs = _Costs(rates, paddings.buffers, paddings.arch)
     slowest: tuple[int, list[Span]] = 0, []
     for program in paddings.programs:
         pipes, spans, tile = _Pipes(), [], -1
@@ -504,10 +508,15 @@ def _busy(spans: Iterable[Span]) -> tuple[dict[str, int], tuple[Mapping[str, int
 
 
 def shared(plan: Plan, schedule: Schedule, rates: Rates) -> dict[str, int]:
-    """The cycles of what all cores read and write: of A and B once where L2 keeps them, else once a wave; and of C."""
+    """The cycles of what all cores read and write: of A and B once where L2 keeps them, else once a wave; and of the
+    result, before it of C in its workspace, which is read from L2 where that keeps it."""
     m, n, k = schedule.problem
     once = (m * k * plan.a.element.bits + k * n * plan.b.element.bits) // 8
     gm, l2 = schedule.traffic(plan.a.element)
-    written = sum(b.extents[0] * b.extents[1] for blocks in schedule.table for b in blocks) * plan.c.element.bits // 8
-    kept = once + m * n * plan.c.element.bits // 8 <= rates.l2_size
-    return {GLOBAL_MEMORY: -(-((once if kept else gm) + written) // rates.gm), L2: -(-(gm + l2 + written) // rates.l2)}
+    x, spaced = plan.result[1], plan.activation is not None and plan.split is None
+    count = sum(b.extents[0] * b.extents[1] for blocks in schedule.table for b in blocks)
+    space = count * plan.c.element.bits // 8 if spaced else 0
+    written = count * x.element.bits // 8 + space
+    kept = once + m * n * x.element.bits // 8 + space <= rates.l2_size
+    read, every = (once if kept else gm + space), gm + l2 + written + space
+    return {GLOBAL_MEMORY: -(-(read + written) // rates.gm), L2: -(-every // rates.l2)}

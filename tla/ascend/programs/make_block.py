@@ -8,8 +8,10 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from ...algebra.codomain import cosize
 from ...core.element import Element, half, uint64
 from ...core.errors import LeafTypeError, RangeError, require_type
 from ...core.int_tuple import modes_of, shown
@@ -25,6 +27,7 @@ from ..schedules.schedule import positive, sizes_of
 from ..schedules.swizzles import require_product_swizzle
 from ..tags import GIVEN, ColumnMajor, PaddingColumnMajor, PaddingRowMajor, RowMajor, Tag, nZ, zN
 from ..transfers.fixpipe import settings_of
+from .activations import BESIDE, STAGES, Activation, require_activation, require_pair
 from .any_matmul import AnyMatmulBlock
 from .any_paddings import AnyPaddings
 from .any_sizes import NAMES, unit_of
@@ -34,10 +37,12 @@ from .mmad import MX_PAIR, accumulator_of, require_scaled, require_sparse
 from .paddings import Padded, padded, paddings_of
 from .scales import require_scales
 from .sparse import INDEX_COLUMNS, require_sparse_tiles
-from .vector_cores import MOST_UB, require_split, require_whole_halves
+from .vector_cores import MOST_UB, in_ub, require_split, require_whole_halves, share
 
+#: The columns that a default tile of UB has a multiple of: whole 32 bytes of each type.
+COLUMNS = 16
 #: The stages of each memory, where nothing else is said.
-STAGES = {"L1": 2, "L0A": 2, "L0B": 2, "L0C": 1}
+MEMORY_STAGES = {"L1": 2, "L0A": 2, "L0B": 2, "L0C": 1}
 
 
 def block(
@@ -62,8 +67,12 @@ def block(
     sparse: bool = False,
     split: str | None = None,
     padding: Mapping[str, str] | None = None,
+    activation: str | None = None,
+    d: Any = None,
+    ub: tuple[int, int] | None = None,
 ) -> Any:
-    """A matrix product in blocks, as CATLASS's BlockMmadTla computes it: C = A @ B + bias.
+    """A matrix product in blocks, as CATLASS's BlockMmadTla computes it: C = A @ B + bias; with an activation
+    D = activation(C), computed by the vector cores beside each core, as in CATLASS's MatmulActivation.
 
     problem        (m, n, k) [elements]: numbers, or names that `dim` declares, for which one program is proved
     l1, l0         (m, n, k) of what L1 and L0 hold at a time; m and n are the same, k of L1 is a multiple of that of L0
@@ -87,6 +96,10 @@ def block(
     padding        {"A": "PADDING_NZ", "B": "PADDING_ND"}: what vector cores lay out anew before, in a workspace that the
                    kernel is given: PADDING_ND in rows of whole 512 bytes, PADDING_NZ in fractals (on AtlasA2 and AtlasA3),
                    PADDING_BLOCK_ND in blocks of rows, each a tile of L1
+    activation     gelu, silu, relu, or on Ascend950 sigmoid: of C, half or float, which then lies in a workspace that the
+                   kernel is given, or with split= in the unified buffers alone
+    d              the type of D, or with its layout; by default that of C
+    ub             (m, n) of what a unified buffer holds of C at a time; by default half of l1's rows, or as many as fit
     Returns        MatmulBlock; of sizes that are names AnyMatmulBlock, whose matrices have tags
     Raises         LeafTypeError for types and tags that no instruction has; RangeError for tiles that do not fit, or
                    lie at no whole unit; Unproven for a transfer that is not proved to be right
@@ -102,6 +115,7 @@ def block(
     arch = as_architecture(arch)
     options: dict[str, Any] = {"unit_flag": unit_flag, "quant": quant, "scale": scale, "relu": relu, "scales": scales}
     options |= {"sparse": sparse, "split": split}
+    _require_alone(activation, d, ub, {"relu=True": relu, "padding=": bool(padding)})
     tiles, inner = (_sizes(what, x) for what, x in (("l1", l1), ("l0", l0)))
     sizes = _any_sizes(problem)
     open_ = sizes is not None
@@ -129,6 +143,7 @@ def block(
     factor = positive("splitkFactor", splitkFactor)
     tiling = Tiling(tiles, inner, _stages(stages, unit_flag, bias, split))
     if open_:
+        _require_numbers(activation)
         if factor > 1:
             _require_added(out.element, total, bias, relu)
             swizzle.require_slices(factor)
@@ -168,9 +183,62 @@ def block(
         require_whole_halves(split, unit_flag, widths, out.element)
     padded = tuple(x.name for x in matrices)
     plan = Plan(arch, left, right, out, total, bias, tiling, adds=adds, padded=padded, **options)
+    if activation is not None:
+        plan = _with_activation(plan, require_activation(activation, arch), d, ub)
     _require_vector_starts(schedule, plan)
     _ = plan.buffers
     return MatmulBlock(sizes, plan, schedule, paddings_of(arch, matrices, schedule.cores) if matrices else None)
+
+
+def _require_alone(activation: object, d: object, ub: object, others: Mapping[str, bool]) -> None:
+    """LeafTypeError for what only an activation has, and for what is not computed beside one."""
+    if activation is None:
+        for name, x in (("d", d), ("ub", ub)):
+            if x is not None:
+                raise LeafTypeError(f"{name}= of a block without activation=", "None", f"leave out {name}=")
+    elif wrong := [name for name, there in others.items() if there]:
+        raise LeafTypeError(f"{wrong[0]} beside activation=", "one of them", f"leave out {wrong[0].partition('=')[0]}=")
+
+
+def _require_numbers(activation: object) -> None:
+    if activation is not None:
+        fix = "give numbers, or take epilogue(...) behind a block of any size"
+        raise LeafTypeError("activation= of a block of sizes that are names", "sizes that are numbers", fix)
+
+
+def _with_activation(plan: Plan, name: str, d: Any, ub: Any) -> Plan:
+    """A plan whose C goes through an activation to D, in tiles that UB has room for."""
+    m, n, _ = plan.sizes
+    if plan.adds:
+        raise LeafTypeError("slices of k that are added, beside activation=", "whole sums", "leave out activation=")
+    if plan.c.tag is not RowMajor:
+        raise LeafTypeError(f"activation= of C of the tag {plan.c.tag}", "RowMajor", f"write c={plan.c.element}")
+    out = Operand(plan.c.element, RowMajor, RowMajor.MakeLayout(plan.c.element, m, n)) if d is None else None
+    out = out or _operand("d", d, (m, n), False)
+    of = Activation(name, plan.arch, plan.c.element, out.element, (1, 1))
+    tile = _tile(plan, of) if ub is None else require_pair("ub of a block", ub)
+    return replace(plan, activation=replace(of, tile=tile), d=out)
+
+
+def _tile(plan: Plan, of: Activation) -> tuple[int, int]:
+    """The largest tile that UB has room for: as many rows as a vector core has of a block, halved; then its columns."""
+    (m, n, _), room = plan.tiling.l1, plan.arch.sizes["UB"]
+    elements = [e for _name, e in of.made]
+    if plan.split is None:
+        m, elements = -(-m // BESIDE), [*elements, plan.c.element]
+    else:
+        (m, n), c = share(plan, m, n, 0)[1], in_ub(plan, m, n)
+        room -= plan.tiling.stages["UB"] * int(cosize(c)) * plan.c.element.bits // 8
+
+    def used(rows: int, columns: int) -> int:
+        layout = replace(of, tile=(rows, columns)).layout
+        return sum(STAGES * rows * int(layout(e, (rows, columns)).stride[0]) * e.bits // 8 for e in elements)
+
+    while m > 1 and used(m, n) > room:
+        m = -(-m // 2)
+    while n > COLUMNS and used(m, n) > room:
+        n = -(-n // 2 // COLUMNS) * COLUMNS
+    return m, n
 
 
 def _padded(
@@ -349,7 +417,7 @@ def _operand(name: str, given: Any, shape: tuple[Any, Any], open_: bool) -> Oper
     else:
         expected = "an element type, (type, tag) or (type, layout)"
         raise LeafTypeError(f"{name}={given!r:.60}", expected, f"write {name}=(half, RowMajor)")
-    wanted = (RowMajor, zN) if name == "c" else (*L1_TAGS,)
+    wanted = {"c": (RowMajor, zN), "d": (RowMajor,)}.get(name, (*L1_TAGS,))
     if tag is None or tag not in wanted:
         fix = f"write {name}=({element}, RowMajor)"
         raise LeafTypeError(f"{name} of the tag {tag}", f"one of {', '.join(map(str, wanted))}", fix)
@@ -358,7 +426,7 @@ def _operand(name: str, given: Any, shape: tuple[Any, Any], open_: bool) -> Oper
 
 def _stages(given: Any, unit_flag: bool, bias: bool, split: str | None) -> dict[str, int]:
     """The stages of each memory; RangeError where there are more than there are events."""
-    there = STAGES if split is None else {**STAGES, "UB": 1}
+    there = MEMORY_STAGES if split is None else {**MEMORY_STAGES, "UB": 1}
     own = given if isinstance(given, Mapping) else dict.fromkeys(("L1", "L0A", "L0B"), int(leaf(given)))
     told = {**there, **own}
     if unknown := sorted({*told} - {*there}):

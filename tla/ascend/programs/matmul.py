@@ -30,9 +30,9 @@ from .paddings import Paddings
 from .results import Product, Report, of_cores, together
 from .scales import padded_scales, scales_in_gm
 from .sparse import densified, index_layout
-from .statements import Buffer, Move, Multiply, Program, in_gm
+from .statements import Buffer, Compute, Move, Multiply, Program, in_gm
 from .text import text_of
-from .trace import VECTOR_PIPES, Event, events, require_events
+from .trace import VECTOR_PIPES, Event, events, kind_of, require_events
 from .values import execute_program, merged
 
 if TYPE_CHECKING:
@@ -48,9 +48,9 @@ _MEMORY = dict.fromkeys(VECTOR_PIPES.values(), "UB")
 class Work(NamedTuple):
     """The instructions of a pipe along one path, counted over all cores of a block.
 
-    pipe           MTE2, MTE1, M or FIX; MTE3 of vector cores;  path   "GM to L1"; of Mmad "L0A, L0B to L0C"
+    pipe           MTE2, MTE1, M or FIX; MTE2, V or MTE3 of vector cores;  path   "GM to L1"; of Mmad "L0A, L0B to L0C"
     instructions   how many
-    bytes          that they write, elements behind the edge of a fractal included; of Mmad 0
+    bytes          that they write, elements behind the edge of a fractal included; of Mmad and of V 0
     products       the multiplications of a Mmad's m * n * k, of a sparse one half as many; of a move 0
 
     >>> from tla.ascend import block
@@ -125,7 +125,13 @@ class MatmulBlock:
         """
         chosen = of_cores([*zip(self.programs, self.schedule.table)], core)
         before = self.paddings.reports() if self.paddings is not None and core is None else ()
-        return together([*before, *(check_program(p, [self.result(blocks)]) for p, blocks in chosen)])
+        return together([*before, *(check_program(p, self.results(blocks)) for p, blocks in chosen)])
+
+    def results(self, blocks: tuple[Block, ...]) -> list[Product]:
+        """What a core with these blocks leaves in global memory: the result, and before it C in the workspace that an
+        activation takes it from."""
+        made, of = self.result(blocks), self.plan.activation
+        return [made] if of is None else [*[made] * ("C" in self.tensors), made._replace(c="D", activation=of)]
 
     def result(self, blocks: tuple[Block, ...]) -> Product:
         """The part of the product that a core with these blocks makes."""
@@ -228,7 +234,7 @@ class MatmulBlock:
         scales    of a block with scales, those of A and B: arrays of (m, k / 32) and (k / 32, n), rounded up
         before    what C holds before, of a block that adds slices of k to it; None for zeros
         scale     of a block with quant="PER_CHANNEL", an array of n: float32, by which the columns are multiplied
-        Returns   the array of (m, n) that is in global memory then, of C's type; NaN is an element that
+        Returns   the array of (m, n) that is in global memory then, of C's type, with an activation of D's; NaN is an element that
                   nothing has written
 
         >>> import numpy as np
@@ -253,8 +259,9 @@ def _work_of(event: Event, program: Program) -> Work | None:
     if isinstance(s, Move):
         dst, src = (_MEMORY.get(p := program.buffers[name].position, p) for name in (s.dst, s.src))
         valid = size(require_origin("what an instruction writes", s.instruction.moved.dst))
-        pipe = "MTE3" if event.pipe in VECTOR_PIPES else event.pipe
-        return Work(pipe, f"{src} to {dst}", 1, int(valid) * s.instruction.element.bits // 8, 0)
+        return Work(kind_of(event.pipe), f"{src} to {dst}", 1, int(valid) * s.instruction.element.bits // 8, 0)
+    if isinstance(s, Compute):
+        return Work("V", "UB", len(s.instructions), 0, 0)
     if isinstance(s, Multiply):
         products = math.prod(int(s.instruction.parameters[x]) for x in "mnk") // (2 if s.instruction.sparse else 1)
         return Work(event.pipe, "L0A, L0B to L0C", 1, 0, products)
@@ -265,6 +272,8 @@ def tensors_of(plan: Plan, n: Any) -> dict[str, Buffer]:
     """The tensors in global memory by name, of n columns; biases in whole 32 bytes, as the last unit is read whole."""
     names = *map(plan.source, "AB"), "C"
     found = [in_gm(name, x.element, x.layout) for name, x in zip(names, (plan.a, plan.b, plan.c))]
+    if plan.d is not None:
+        found = [*found[: 2 if plan.split is not None else 3], in_gm("D", plan.d.element, plan.d.layout)]
     if plan.bias:
         unit = int(plan.total.C0)
         found.append(in_gm("bias", plan.total, Layout((ceil_div(n, unit) * unit,), (1,), (n,))))
@@ -299,12 +308,14 @@ def executed(
         raise RangeError("before= of a block that writes whole sums", "None", "leave it out")
     held = {"A": a, "B": b, **({"bias": bias} if bias is not None else {}), **beside}
     held |= {} if block.paddings is None else block.paddings.execute(held)
+    name, x = block.plan.result
     result: Any = (np.zeros(block.problem[:2]) if before is None else before) if block.plan.adds else None
     for program, sizes in programs:
-        done = execute_program(program, {**held, **({"C": result} if block.plan.adds else {})}, sizes)
-        result = merged(None if block.plan.adds else result, done.get("C"))
-    dtype = dtype_of(block.plan.c.element)
+        with np.errstate(over="ignore"):  # an Exp of what is large is an infinity, as it is there
+            done = execute_program(program, {**held, **({"C": result} if block.plan.adds else {})}, sizes)
+        result = merged(None if block.plan.adds else result, done.get(name))
+    dtype = dtype_of(x.element)
     if dtype.kind in "iu" and np.isnan(result).any():
-        what = f"{int(np.isnan(result).sum())} elements of C that nothing has written"
+        what = f"{int(np.isnan(result).sum())} elements of {name} that nothing has written"
         raise RangeError(what, "all", "check() says why")
     return rounded(np.asarray(result), dtype)

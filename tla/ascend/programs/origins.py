@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...core.errors import RangeError
 from ..transfers.side import offsets_in
 from ..transfers.sparse import STORED
-from ..vectors.instruction import VectorInstruction
+from ..vectors.instruction import OPERATIONS, VectorInstruction
 from .machine import Machine
 from .memory import Memories, Places, index_of, mmad_offsets, scales_of, starts_anew
 from .mmad import MX_BLOCK
@@ -35,7 +35,8 @@ _MOVES = ("Copy", "TransDataTo5HD")
 
 class Term(NamedTuple):
     """A part of a sum: products of rows of `a` by columns of `b` from `begin` to `end` of k; the biases `a` where
-    b is None; or that each column was multiplied by its own element of `a` (scale_term).
+    b is None; that each column was multiplied by its own element of `a` (scale_term); or what functions of such sums
+    make, `a` in words (function_term).
 
     Source: ours.
     """
@@ -47,17 +48,24 @@ class Term(NamedTuple):
 
     def __str__(self) -> str:
         k = f"{self.begin}:{self.end}"
-        return self.a if self.b in (None, _FACTOR) else f"{self.a}[:, {k}] @ {self.b}[{k}, :]"
+        return self.a if self.b in (None, _FACTOR, _FUNCTION) else f"{self.a}[:, {k}] @ {self.b}[{k}, :]"
 
 
 Sum = tuple[Term, ...]
-#: The b of a term that is a factor of the whole sum.
-_FACTOR = "*"
+#: The b of a term that is a factor of the whole sum, and of one that is what a function makes of sums.
+_FACTOR, _FUNCTION = "*", "f()"
 
 
 def scale_term(name: str) -> Term:
     """The term that says that a sum was multiplied by the element of a vector that its column has."""
     return Term(name, _FACTOR)
+
+
+def function_term(i: VectorInstruction, sums: Sequence[Sum]) -> Term:
+    """The term that a vector instruction makes of its sources: two are the same where instruction, types and sources are."""
+    given = [*(" + ".join(map(str, s)) or "0" for s in sums), *([] if i.scalar is None else [repr(i.scalar)])]
+    kind = f"{i.name}{f'[{i.mode}]' if i.mode else ''}<{', '.join(e.name for e in i.elements)}>"
+    return Term(f"{kind}({', '.join(given)})", _FUNCTION)
 
 
 class Tensor2(NamedTuple):
@@ -132,10 +140,43 @@ class Origins(Machine):
     # ------------------------------------------------------------------------------------------------- instructions
 
     def _computed(self, i: VectorInstruction, sources: list[Places], shape: tuple[int, ...]) -> Any:
-        """The elements that an instruction moves; what another one makes is no element and no sum."""
+        """The elements that an instruction moves, and what one that goes element by element makes of sums; what another
+        one makes is no element and no sum."""
         import numpy as np
 
-        return self.read(sources[0]) if i.name in _MOVES else np.full(shape, GARBAGE, np.int64)
+        read = [self.read(x) for x in sources]
+        if i.name in _MOVES:
+            return read[0]
+        by_element = i.name in OPERATIONS and read and all(x.shape == shape for x in read)
+        return self.applied(i, read) if by_element else np.full(shape, GARBAGE, np.int64)
+
+    def applied(self, i: VectorInstruction, read: Sequence[Any]) -> Any:
+        """Tell what a vector instruction makes of its sources, sums of one row and column; of others GARBAGE."""
+        import numpy as np
+
+        sides = [self._as_sums(x) for x in read]
+        place = sides[0] & ((1 << 2 * _BITS) - 1)
+        good = np.all([(x >= _SUM) & (x & ((1 << 2 * _BITS) - 1) == place) for x in sides], axis=0)
+        numbers = np.array([(x >> 2 * _BITS & (_MOST - 1))[good] for x in sides])
+        found, which = np.unique(numbers, axis=1, return_inverse=True)
+        every = [self._number((function_term(i, [self.sums[n] for n in x]),)) for x in found.T.tolist()]
+        out = np.full(place.shape, GARBAGE, np.int64)
+        if every:
+            out[good] = _SUM | np.array(every)[which.ravel()] << 2 * _BITS | place[good]
+        return out
+
+    def _as_sums(self, held: Any) -> Any:
+        """Elements of tensors as sums, each of itself."""
+        import numpy as np
+
+        if not ((held >= 0) & (held < _SUM)).any():
+            return held
+        which, row, column = self._coordinates(held)
+        out = np.where(which >= 0, GARBAGE, held)
+        for number in np.unique(which[which >= 0]).tolist():
+            own = _SUM | self._number((Term(self.tensors[number].name, None),)) << 2 * _BITS
+            out = np.where(which == number, own | row << _BITS | column, out)
+        return out
 
     def _multiply(self, s: Multiply) -> None:
         import numpy as np

@@ -132,7 +132,7 @@ def plan(problem: Any, arch: Any = AtlasA2, *, cores: Any = None, rates: Any = N
         if name in more:
             fix = f"leave out {name}=, or write block(..., {name}=...)"
             raise LeafTypeError(f"plan with {name}=", "what is not chosen", fix)
-    for name in ("scales", "sparse", "split", "padding"):
+    for name in ("scales", "sparse", "split", "padding", "activation"):
         wanted = more.get(name)
         if not (wanted is None or wanted is False or (isinstance(wanted, Mapping) and not wanted)):
             what, fix = f"plan with {name}=", f"leave out {name}=, or write block(..., {name}=...), and estimate()"

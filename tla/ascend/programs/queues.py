@@ -10,13 +10,16 @@ Source: AscendC SetFlag/WaitFlag, PipeBarrier, UnitFlag.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from .statements import Move, Multiply, PipeBarrier, SetFlag, WaitFlag
-from .trace import Event, ends_of
+from .trace import Event, between_cores, ends_of
 
+#: The most that the counter of a flag between cores goes to.
+MOST_UP = 15
 #: For each pipe, how many of its events are done; one number for each pipe in the order of PIPES, as a dict.
 Clock = dict[str, int]
 
@@ -39,11 +42,16 @@ class Trouble(NamedTuple):
 
 
 class _Flag:
-    """One event and id: the sets that are not waited for yet, the counts of sets and waits, the last wait's turn."""
+    """One event and id: the sets that are not waited for yet, how many there were, and the turn of each wait."""
 
     def __init__(self) -> None:
         self.up: deque[tuple[Clock, Event]] = deque()
-        self.set = self.waited = self.turn = 0
+        self.set = 0
+        self.turns: list[int] = []
+
+    def most_up(self, done: int) -> int:
+        """The most sets that none has waited for, where so many turns of the pipe that waits are known to be done."""
+        return self.set - bisect_right(self.turns, done)
 
 
 class Queues:
@@ -127,8 +135,7 @@ class Queues:
             if flag is None or not flag.up:
                 return False
             _join(clock, flag.up.popleft()[0])
-            flag.waited += 1
-            flag.turn = self._turns.get(event.pipe, 0) + 1
+            flag.turns.append(self._turns.get(event.pipe, 0) + 1)
             return True
         if unit_flag(s):
             for unit in self._units_of(event):
@@ -143,10 +150,15 @@ class Queues:
         s, done = event.statement, {**begun.done, event.pipe: begun.turn}
         if isinstance(s, SetFlag):
             flag = self._flags.setdefault((s.event, s.id), _Flag())
-            if flag.waited < flag.set or begun.done.get(ends_of(s.event)[1], 0) < flag.turn:
-                what = f"{_text(event)} may come before the one before it is waited for"
-                self.early.append(Trouble("early", what, event))
             flag.set += 1
+            if (up := flag.most_up(begun.done.get(ends_of(s.event)[1], 0))) > 1:
+                counted = between_cores(s.event)  # by a counter, which has no more
+                if not counted:
+                    what = f"{_text(event)} may come before the one before it is waited for"
+                    self.early.append(Trouble("early", what, event))
+                elif up > MOST_UP:
+                    what = f"{_text(event)} may come before {MOST_UP} before it are waited for"
+                    self.troubles.append(Trouble("count", what, event))
             flag.up.append((done, event))
         elif unit_flag(s) == 3:
             for unit in self._units_of(event):
@@ -163,7 +175,7 @@ _ALL = ("MTE1", "MTE2", "MTE3", "M", "FIX", "V")
 
 def wrongly_set(s: SetFlag, up: bool) -> Iterator[tuple[str, str]]:
     """Tell what is wrong with a flag that is set, as a kind and words; up: whether it is set already."""
-    flag, most = f"SetFlag {s.event} {s.id}", 15 if "AIV" in s.event else 7  # those between cores are more
+    flag, most = f"SetFlag {s.event} {s.id}", 15 if between_cores(s.event) else 7  # those between cores are more
     if up:
         yield "twice", f"{flag} twice, with no WaitFlag between"
     if not 0 <= s.id <= most:

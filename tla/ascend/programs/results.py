@@ -13,6 +13,7 @@ from ...core.errors import RangeError
 from ...core.ints import IntLike, leaf
 from ...symbolic.conditions import Condition
 from ..schedules import Block
+from .activations import Activation
 from .memory import Touched
 from .origins import Sum, Term, joined, scale_term
 
@@ -32,6 +33,7 @@ class Product(NamedTuple):
     sparse    the name of the index of a 4:2 sparse b, of which then half of the rows are stored; None of others
     channels  the name of the vector whose elements the columns are multiplied by, or None
     relu      whether negative elements become 0 on the way out, which a log is asked for
+    activation  what vector cores make of each element (Activation), or None
 
     >>> from tla.ascend import Product
     >>> Product("C", "A", "B").terms(64)
@@ -50,6 +52,7 @@ class Product(NamedTuple):
     sparse: str | None = None
     channels: str | None = None
     relu: bool = False
+    activation: Activation | None = None
 
     def terms(self, end: int, begin: int = 0) -> Sum:
         """The terms of each element of a block."""
@@ -63,8 +66,9 @@ class Product(NamedTuple):
 class Copied(NamedTuple):
     """A result: the elements of one tensor are those of another at the same coordinates; its padding may be anything.
 
-    dst, src   the names of buffers
-    parts      the boxes of dst that are copied, ((row, column), (rows, columns)), all else stays; None: all of it
+    dst, src    the names of buffers
+    parts       the boxes of dst that are copied, ((row, column), (rows, columns)), all else stays; None: all of it
+    activation  what becomes of each element on the way (Activation), or None
 
     >>> from tla.ascend import Copied
     >>> Copied("tile", "A").src
@@ -76,6 +80,7 @@ class Copied(NamedTuple):
     dst: str
     src: str
     parts: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] | None = None
+    activation: Activation | None = None
 
 
 class Computed(NamedTuple):

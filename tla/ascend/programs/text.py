@@ -24,7 +24,7 @@ from .block import Plan
 from .catlass import catlass
 from .dsl import dsl
 from .statements import Buffer, Compute, Fill, Move, Multiply, PipeBarrier, Program, SetAtomic, SetFlag, WaitFlag
-from .trace import PIPES, VECTOR_PIPES, ends_of, events
+from .trace import PIPES, VECTOR_CORES, VECTOR_PIPES, between_cores, ends_of, events, kind_of
 
 #: A position -> AscendC's TPosition.
 _POSITIONS = {"L1": "A1", "L0A": "A2", "L0B": "B2", "L0C": "CO1", "Bias": "C2", "FixBuf": "C2PIPE2GM"}
@@ -35,9 +35,9 @@ _BESIDE = {"L0AMx": "load_cbuf_to_ca_mx", "L0BMx": "load_cbuf_to_cb_mx"}
 _SCALES = ("xStartPosition", "yStartPosition", "xStep", "yStep", "srcStride", "dstStride")
 #: What the elements of buffers are called: those of matrices, and the words that the scales of columns are in.
 _NAMES = {**CPP_NAMES, "uint64": "uint64_t"}
-#: An integer of a statement that may be another one in another turn: no part of a name, of a fraction or of a
-#: template's arguments.
-_NUMBER = re.compile(r"(?<![\w.<])\d+(?![\w.>])")
+#: An integer of a statement that may be another one in another turn: no part of a name, of a fraction, of a template's
+#: arguments, or of a list in braces, which C++ does not narrow to the strides of vector instructions.
+_NUMBER = re.compile(r"(?<![\w.<])\d+(?![\w.>]|[\d, ]*\})")
 #: The ids of the flags between cores by which all vector cores meet, and by which each tells its core that they have.
 _MEET, _DONE = 8, 0
 #: The longest run of statements that is looked for as the body of a loop.
@@ -81,12 +81,17 @@ def ascendc(
     MatmulBlock.text raises."""
     cores = len(schedule.table)
     remarks = [
-        f"{name}: C = A * B{' + bias' * plan.bias} of (m, n, k) = {shown(schedule.problem)} on {plan.arch}, {cores} "
-        "cores.",
+        f"{name}: {formula(plan)} of (m, n, k) = {shown(schedule.problem)} on {plan.arch}, {cores} cores.",
         "Made by tla from the statements that its check looks at.",
         f"Tiles of {shown(plan.tiling.l1)} in L1 and {shown(plan.tiling.l0)} in L0; blocks by {schedule.swizzle}.",
     ]
     return of_programs(programs(), name, remarks, before)
+
+
+def formula(plan: Plan) -> str:
+    """What a block computes, in words."""
+    product = f"A * B{' + bias' * plan.bias}"
+    return f"C = {product}" if plan.activation is None else f"D = {plan.activation.name}({product})"
 
 
 def of_programs(made: Sequence[Program], name: str, remarks: Iterable[str], before: Sequence[Program] = ()) -> str:
@@ -102,7 +107,8 @@ def of_programs(made: Sequence[Program], name: str, remarks: Iterable[str], befo
         sides = (_side(x, _by_place(x)[1], (*PIPES, "ALL"), number) for x in (before, made))
         lines += [f"    {line}" for line in behind(*sides)]
     else:
-        lines += [f"    {line}" for line in sides_of(local, functools.partial(_side, made))]
+        over_ub = not {"C", "D"} <= {b.name for b in held}
+        lines += [f"    {line}" for line in sides_of(local, functools.partial(_side, made), over_ub)]
     return "\n".join([*lines, "}", ""])
 
 
@@ -126,24 +132,35 @@ def behind(before: Iterable[str], made: Iterable[str]) -> Iterator[str]:
 _Side = Callable[[Sequence[Buffer], Sequence[str], str], Iterable[str]]
 
 
-def sides_of(local: Sequence[Buffer], side: _Side) -> Iterator[str]:
-    """The statements of a kernel; where vector cores have some, of each side those of its own."""
+def sides_of(local: Sequence[Buffer], side: _Side, over_ub: bool = True) -> Iterator[str]:
+    """The statements of a kernel; where vector cores have some, of each side those of its own.
+
+    over_ub   whether Fixpipe moves to the unified buffers of vector cores
+    """
     vector = {b.position for b in local} & {*VECTOR_PIPES.values()}
-    cube, pipes = [b for b in local if b.position != VECTOR_PIPES["AIV1"]], (*PIPES, "ALL")
+    cube, pipes = [b for b in local if b.position != VECTOR_CORES["AIV1"]], (*PIPES, "ALL")
+    if not over_ub:
+        cube = [b for b in cube if b.position not in vector]
     if not vector:
         yield from side(cube, pipes, "AscendC::GetBlockIdx()")
         return
-    yield "static constexpr AscendC::FixpipeConfig CFG_ROW_MAJOR_UB = {AscendC::CO2Layout::ROW_MAJOR, true};"
+    if over_ub:
+        yield "static constexpr AscendC::FixpipeConfig CFG_ROW_MAJOR_UB = {AscendC::CO2Layout::ROW_MAJOR, true};"
     yield "if ASCEND_IS_AIC {"
     yield from (f"    {line}" for line in side(cube, pipes, "AscendC::GetBlockIdx()"))
     yield "}"
-    for i, (pipe, place) in enumerate(VECTOR_PIPES.items()):
+    for i, (core, place) in enumerate(VECTOR_CORES.items()):
         if place in vector:
             yield "if ASCEND_IS_AIV {"
             yield f"    if (AscendC::GetSubBlockIdx() == {i}) {{"
             own = [b for b in local if b.position == place]
-            yield from (f"        {line}" for line in side(own, (pipe,), "AscendC::GetBlockIdx() / 2"))
+            yield from (f"        {line}" for line in side(own, _pipes_of(core), "AscendC::GetBlockIdx() / 2"))
             yield from ("    }", "}")
+
+
+def _pipes_of(core: str) -> tuple[str, ...]:
+    """The pipes of a vector core."""
+    return tuple(pipe for pipe in VECTOR_PIPES if pipe.startswith(f"{core}."))
 
 
 def _side(made: Sequence[Program], local: Iterable[Buffer], pipes: Sequence[str], core: str) -> Iterator[str]:
@@ -192,12 +209,30 @@ def memories(buffers: Iterable[Buffer], sizes: dict[str, int]) -> Iterator[str]:
 def _items(program: Program, forms: _Forms, pipes: Sequence[str]) -> list[_Item]:
     """The statements of a core that these pipes have."""
     adds = program.buffers["C"].element if "C" in program.buffers else None
-    texts = (statement_text(e.statement, adds) for e in events(program) if e.pipe in pipes)
+    told = (e.statement for e in events(program) if e.pipe in pipes)
+    own = "AtlasA" not in program.arch.name
+    texts = (statement_text(s, adds, own) for s in (told if own else _of_both(told, pipes)))
     return [_Item(forms.number(_NUMBER.sub("\0", x)), tuple(map(int, _NUMBER.findall(x)))) for x in texts]
 
 
-def statement_text(s: Any, added: Element | None) -> str:
-    """An instruction, a flag or a barrier in AscendC; added: the type of what is added in global memory."""
+def _of_both(told: Iterable[Any], pipes: Sequence[str]) -> Iterator[Any]:
+    """Statements of one side with one flag for both vector cores, as AtlasA2 has it, where a core for matrices has one for
+    each."""
+    before: Any = None
+    for s in told:
+        second = isinstance(s, (SetFlag, WaitFlag)) and between_cores(s.event) and "FIX" in pipes and "AIV1" in s.event
+        assert not second or before == s._replace(event=s.event.replace("AIV1", "AIV0"))
+        if not second:
+            yield s
+        before = s
+
+
+def statement_text(s: Any, added: Element | None, own: bool = True) -> str:
+    """An instruction, a flag or a barrier in AscendC.
+
+    added   the type of what is added in global memory
+    own     whether a flag between cores is for one vector core; of AtlasA2 it is for both
+    """
     if isinstance(s, Move) and s.instruction.name == "LoadData2DMx":
         return _scales_beside(s)
     if isinstance(s, Move):
@@ -211,14 +246,17 @@ def statement_text(s: Any, added: Element | None) -> str:
         struct = f"AscendC::InitConstValueParams<{wide or CPP_NAMES[s.element.name]}>"
         return f"{{ {struct} p; {fields} p.initValue = 0; AscendC::InitConstValue({s.dst}[{c_text(s.at)}]{cast}, p); }}"
     if isinstance(s, PipeBarrier):
-        return f"AscendC::PipeBarrier<PIPE_{s.pipe}>();"
+        return f"AscendC::PipeBarrier<PIPE_{kind_of(s.pipe)}>();"
     if isinstance(s, Compute):
         return "".join(i.call(*s.operands) for i in s.instructions)
     if isinstance(s, SetAtomic):
         kind = "" if added is None else CPP_NAMES[added.name]
         return f"AscendC::SetAtomicAdd<{kind}>();" if s.adds else "AscendC::SetAtomicNone();"
     call = "SetFlag" if isinstance(s, SetFlag) else "WaitFlag"
-    return _between_cores(s) if "AIV" in s.event else f"AscendC::{call}<AscendC::HardEvent::{s.event}>({s.id});"
+    if between_cores(s.event):
+        return _between_cores(s, own)
+    first, second = map(kind_of, ends_of(s.event))
+    return f"AscendC::{call}<AscendC::HardEvent::{first}_{second}>({s.id});"
 
 
 def _scales_beside(s: Move) -> str:
@@ -229,13 +267,19 @@ def _scales_beside(s: Move) -> str:
     return f"{call}({s.dst} + {c_text(i.dst)}, {source}, {fields});"
 
 
-def _between_cores(s: SetFlag | WaitFlag) -> str:
-    """A flag between a core for matrices, which counts those of its second vector core 16 higher, and a vector core."""
+def _between_cores(s: SetFlag | WaitFlag, own: bool) -> str:
+    """A flag between a core for matrices and a vector core.
+
+    own   whether each vector core has flags of its own, the second's counted 16 higher; if not they are of all three
+          cores, and who waits for one waits with all of its pipes
+    """
     sets, (first, second) = isinstance(s, SetFlag), ends_of(s.event)
     pipe = first if sets else second
+    if not own:
+        return f"AscendC::{f'CrossCoreSetFlag<0x2, PIPE_{kind_of(pipe)}>' if sets else 'CrossCoreWaitFlag'}({s.id});"
     number = s.id + 16 * (pipe == "FIX" and "AIV1" in s.event)
     call = "CrossCoreSetFlag" if sets else "CrossCoreWaitFlag"
-    return f"AscendC::{call}<4, PIPE_{'FIX' if pipe == 'FIX' else 'MTE3'}>({number});"
+    return f"AscendC::{call}<4, PIPE_{kind_of(pipe)}>({number});"
 
 
 # ------------------------------------------------------------------------------------------------------------- loops
@@ -385,6 +429,7 @@ def require_in(language: str, plan: Plan) -> None:
         (plan.sparse, "a sparse block"),
         (plan.split, "a block over unified buffers"),
         (plan.padded, "a block with padding="),
+        (plan.activation is not None and language == "dsl", "a block with activation="),
     ):
         if there and language != "ascendc":
             raise LeafTypeError(f"{what} in {language}", "in ascendc", "write text('ascendc')")

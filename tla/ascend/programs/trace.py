@@ -35,8 +35,9 @@ from .statements import (
 
 #: The pipes of a core.
 PIPES = ("S", "MTE1", "MTE2", "MTE3", "M", "FIX", "V")
-#: The pipes MTE3 of the two vector cores beside a core for matrices, each with the memory that it moves from.
-VECTOR_PIPES = {"AIV0": "UB0", "AIV1": "UB1"}
+#: The two vector cores beside a core for matrices, each with its memory; and their pipes, each with that.
+VECTOR_CORES = {"AIV0": "UB0", "AIV1": "UB1"}
+VECTOR_PIPES = {f"{core}.{pipe}": place for core, place in VECTOR_CORES.items() for pipe in ("MTE2", "V", "MTE3")}
 
 #: The pipe of an instruction that moves, by where it moves from and to.
 _PIPE_OF = {
@@ -48,7 +49,8 @@ _PIPE_OF = {
     ("L1", "GM"): "MTE3",
     ("UB", "UB"): "V",
     ("L0C", "UB0"): "FIX",
-    **{(place, "GM"): pipe for pipe, place in VECTOR_PIPES.items()},
+    **{("GM", place): f"{core}.MTE2" for core, place in VECTOR_CORES.items()},
+    **{(place, "GM"): f"{core}.MTE3" for core, place in VECTOR_CORES.items()},
 }
 
 #: More events than are gone through.
@@ -182,13 +184,26 @@ def pipe_of_statement(statement: Any, buffers: Mapping[str, Buffer]) -> str:
     if isinstance(statement, Multiply):
         return "M"
     if isinstance(statement, Compute):
-        return "V"
+        place = buffers[statement.operands[0]].position
+        return next((f"{core}.V" for core, x in VECTOR_CORES.items() if x == place), "V")
     if isinstance(statement, Fill):
         return pipe_of("GM" if buffers[statement.dst].position == "L1" else "L1", buffers[statement.dst].position)
     if isinstance(statement, (SetFlag, WaitFlag)):
         first, second = ends_of(statement.event)
         return first if isinstance(statement, SetFlag) else second
     return statement.pipe if isinstance(statement, PipeBarrier) else "S"
+
+
+def kind_of(pipe: str) -> str:
+    """The kind of a pipe: MTE2, V or MTE3 of one that a vector core beside has."""
+    return pipe.rpartition(".")[2]
+
+
+@known_memo
+def between_cores(event: str) -> bool:
+    """Whether an event is between a core for matrices and a vector core."""
+    first, _, second = event.partition("_")
+    return first.startswith("AIV") is not second.startswith("AIV")
 
 
 @known_memo

@@ -1,7 +1,12 @@
-"""The way of a result over the unified buffers of vector cores: Fixpipe moves all of a block to one, or half of it to each
-of two, and these move it to global memory. A `plan` is the Plan of block.py, which stands on this.
+"""Vector cores behind a product, and the flags between them and their core for matrices. A `plan` is the Plan of block.py,
+which stands on this.
 
-Source: CATLASS `KernelMatmulMixFixpipeOpti` (examples/46), `CopyL0CToUBTla`.
+Over unified buffers Fixpipe moves all of a block to one vector core, or half of it to each of two, and these move it to
+global memory, with an activation computed on the way. Over a workspace in global memory each of two takes its tiles of a
+block from there, and moves what it makes of them to the result.
+
+Source: CATLASS `KernelMatmulMixFixpipeOpti` (examples/46), `CopyL0CToUBTla`; `MatmulActivation` (examples/27),
+`GroupedMatmulSliceMGelu`.
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ from ...core.element import Element
 from ...core.errors import LeafTypeError
 from ...core.layout import Layout
 from ...core.leaf_arithmetic import ceil_div, smaller
+from ...tensors.tensor import Tensor
 from ...tensors.views import GetTile
 from ..architecture import Architecture
 from ..tags import RowMajor, Tag
@@ -20,6 +26,8 @@ from ..transfers.halves import SPLITS, half_of
 from ..transfers.instruction import TransferInstruction
 from ..transfers.moved import ROWS
 from ..transfers.side import tensor_at
+from .activations import BESIDE, Box, boxes, tile_flags
+from .queues import MOST_UP
 from .statements import Part, SetFlag, WaitFlag
 
 #: The ways over unified buffers.
@@ -28,6 +36,8 @@ SPLIT_MODES = ("NO_SPLIT", *SPLITS)
 EMPTY, FULL = 6, 8
 #: The most stages of a unified buffer, each with an id of its own.
 MOST_UB = FULL - EMPTY
+#: The ids of the flags by which a block in the workspace is there, and by which those so far have been waited for.
+THERE, TAKEN = 0, 1
 
 
 def require_split(
@@ -91,19 +101,77 @@ def from_ub(plan: Any, start: tuple[int, int], sizes: tuple[int, int], core: int
     return made
 
 
+def buffer_rows(plan: Any) -> Iterator[tuple[str, str, Element, Layout, str]]:
+    """The buffers of vector cores: C of a block or of a tile, and what an activation makes of a tile."""
+    (m, n, _), of = plan.tiling.l1, plan.activation
+    for i in range(plan.vectors):
+        place, c = f"UB{i}", plan.c.element
+        if plan.split is not None:
+            yield f"ub{i}C", place, c, in_ub(plan, m, n), "UB"
+        else:
+            yield f"ub{i}C", place, c, of.layout(c, of.tile), "tiles"
+        made = of.made if of is not None else ()
+        yield from ((f"ub{i}{name}", place, e, of.layout(e, of.tile), "tiles") for name, e in made)
+
+
+def tiles_of(plan: Any, sizes: tuple[int, int], core: int) -> list[Box]:
+    """The tiles of a block that a vector core has: every second of the block, or all of its share of it."""
+    if plan.split is None:
+        return boxes(sizes, plan.activation.tile, core, BESIDE)
+    (row, column), part = share(plan, *sizes, core)
+    mine = boxes(part, plan.activation.tile, 0, 1) if min(part) > 0 else []
+    return [((row + i, column + j), tile) for (i, j), tile in mine]
+
+
+def came(plan: Any, sizes: tuple[int, int], core: int, box: Box) -> Tensor:
+    """A tile of C in UB: in a buffer of its own, or in that of a vector core's share of a block of these sizes."""
+    start, tile = box
+    if plan.split is None:
+        return tensor_at("UB", plan.activation.layout(plan.c.element, tile))
+    first = share(plan, *sizes, core)[0]
+    return GetTile(tensor_at("UB", in_ub(plan, *sizes)), (start[0] - first[0], start[1] - first[1]), tile)
+
+
 def own_flags(plan: Any) -> Iterator[tuple[str, int]]:
     """The flags that say that a buffer of a vector core may be filled."""
-    yield from ((f"AIV{i}_FIX", EMPTY + s) for i in range(plan.vectors) for s in range(plan.tiling.stages.get("UB", 0)))
+    stages, pipe = range(plan.tiling.stages.get("UB", 0)), _first_pipe(plan)
+    yield from ((f"AIV{i}.{pipe}_FIX", EMPTY + s) for i in range(plan.vectors) for s in stages)
+    if plan.activation is not None:
+        yield from (flag for i in range(plan.vectors) for flag in tile_flags(f"AIV{i}.", plan.split is None))
+
+
+def _first_pipe(plan: Any) -> str:
+    """The pipe of a vector core that takes C from its unified buffer."""
+    return "MTE3" if plan.activation is None else "V"
 
 
 def over_ub(plan: Any, out: Part, moves: Callable[[int], Iterable[Any]], stage: Any) -> Iterator[Any]:
     """A transfer of accumulators to unified buffers, and the statements of the vector cores then: moves, by the number of
     each."""
-    cores = range(plan.vectors)
-    yield from (WaitFlag(f"AIV{i}_FIX", EMPTY + stage) for i in cores)
+    cores, pipe = range(plan.vectors), _first_pipe(plan)
+    yield from (WaitFlag(f"AIV{i}.{pipe}_FIX", EMPTY + stage) for i in cores)
     yield out
-    yield from (SetFlag(f"FIX_AIV{i}", FULL + stage) for i in cores)
+    yield from (SetFlag(f"FIX_AIV{i}.{pipe}", FULL + stage) for i in cores)
     for i in cores:
-        yield WaitFlag(f"FIX_AIV{i}", FULL + stage)
+        yield WaitFlag(f"FIX_AIV{i}.{pipe}", FULL + stage)
         yield from moves(i)
-        yield SetFlag(f"AIV{i}_FIX", EMPTY + stage)
+        yield SetFlag(f"AIV{i}.{pipe}_FIX", EMPTY + stage)
+
+
+def over_workspace(out: Part, moves: Callable[[int], Iterable[Any]], told: int) -> Iterator[Any]:
+    """A transfer of accumulators to the workspace, and the statements of the vector cores then.
+
+    Each block has a place of its own there, so none waits for room. But a flag is a counter, which ends at MOST_UP: after
+    so many blocks the core waits until the vector cores have waited for these.
+
+    told   how many blocks they have been told of since then
+    """
+    cores = range(BESIDE)
+    if told == MOST_UP:
+        yield from (SetFlag(f"AIV{i}.MTE2_FIX", TAKEN) for i in cores)
+        yield from (WaitFlag(f"AIV{i}.MTE2_FIX", TAKEN) for i in cores)
+    yield out
+    yield from (SetFlag(f"FIX_AIV{i}.MTE2", THERE) for i in cores)
+    for i in cores:
+        yield WaitFlag(f"FIX_AIV{i}.MTE2", THERE)
+        yield from moves(i)

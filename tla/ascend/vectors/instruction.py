@@ -88,6 +88,7 @@ CASTS: Mapping[tuple[str, str], str] = {
         (("half", "int32"), ("half", "int16"), ("half", "int8"), ("half", "uint8"), ("int16", "half")), "CAST_RINT"
     ),
     ("float", "half"): "CAST_RINT",
+    ("float", "bf16"): "CAST_RINT",
     ("float", "int32"): "CAST_RINT",
     ("int32", "float"): "CAST_RINT",
 }

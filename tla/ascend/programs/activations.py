@@ -1,0 +1,192 @@
+"""Activations of tiles in UB: the vector instructions of each, and the statements by which a vector core takes a tile through
+UB.
+
+An activation is a list of vector instructions, those of CATLASS's epilogue tiles, with a barrier between two as each reads
+what the one before has written. UB has two stages of a tile, what comes and what leaves.
+
+Source: CATLASS `TileElemWiseGelu`, `TileElemWiseSilu` (examples 27 and 28), `Epilogue::Fusion::Sigmoid`,
+`BlockEpilogue` of `EpilogueAtlasA2ElemWiseNoSource`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
+
+from ...core.arithmetic import round_up
+from ...core.element import Element
+from ...core.errors import LeafTypeError
+from ...core.layout import Layout
+from ...tensors.tensor import Tensor
+from ..architecture import Architecture
+from ..schedules.schedule import positive
+from ..tags import RowMajor
+from ..transfers.side import tensor_at
+from ..vectors.instruction import EITHER, SCALAR_FIRST, VectorInstruction
+from ..vectors.plan import vector
+from .statements import Compute, Part, PipeBarrier, SetFlag, WaitFlag
+
+V = TypeVar("V")
+
+#: The vector cores beside a core for matrices, and the tiles that are in UB at a time.
+BESIDE, STAGES = 2, 2
+
+
+class Step(NamedTuple):
+    """A vector instruction of an activation: its name, whether each source is what came (C) or what was made (D), its
+    scalar, and its mode."""
+
+    name: str
+    sources: str
+    scalar: float | None = None
+    mode: str = ""
+
+
+_SIGMOID = (Step("Muls", "C", -1.0), Step("Exp", "D"), Step("Adds", "D", 1.0))
+#: Activation -> its instructions. GELU is by tanh: x / (1 + exp(-1.595769121 (x + 0.044715 x^3))).
+ACTIVATIONS: Mapping[str, tuple[Step, ...]] = {
+    "gelu": (
+        Step("Mul", "CC"),
+        Step("Mul", "DC"),
+        Step("Axpy", "C", 1 / 0.044715),
+        Step("Muls", "D", -1.595769121 * 0.044715),
+        *_SIGMOID[1:],
+        Step("Div", "CD"),
+    ),
+    "silu": (*_SIGMOID, Step("Div", "CD")),
+    "sigmoid": (*_SIGMOID, Step("Divs", "D", 1.0, SCALAR_FIRST)),
+    "relu": (Step("Relu", "C"),),
+}
+
+#: A part of a matrix: where it begins, and its sizes.
+Box = tuple[tuple[int, int], tuple[int, int]]
+
+
+def boxes(shape: tuple[int, int], tile: tuple[int, int], first: int, step: int) -> list[Box]:
+    """The tiles of one of `step` vector cores, as CATLASS's EpilogueIdentityTileSwizzle deals them: every one so far
+    behind the `first`."""
+    (m, n), (rows, columns) = shape, tile
+    every = itertools.product(range(0, m, rows), range(0, n, columns))
+    return [((i, j), (min(rows, m - i), min(columns, n - j))) for i, j in [*every][first::step]]
+
+
+@dataclass(frozen=True)
+class Activation:
+    """An activation of tiles in UB.
+
+    name         of ACTIVATIONS;  arch  the architecture
+    element, to  the types of what comes, which is computed in, and of what leaves
+    tile         the rows and columns of a tile at most
+
+    Source: CATLASS `BlockEpilogue`.
+    """
+
+    name: str
+    arch: Architecture
+    element: Element
+    to: Element
+    tile: tuple[int, int]
+
+    @property
+    def casts(self) -> bool:
+        """Whether what is made becomes another type."""
+        return self.to != self.element
+
+    @property
+    def made(self) -> list[tuple[str, Element]]:
+        """The buffers of what is made, and of it in another type where it becomes one, each with its type."""
+        return [("D", self.element), *([("Cast", self.to)] if self.casts else [])]
+
+    def layout(self, e: Element, sizes: tuple[int, int]) -> Layout:
+        """The layout of a tile in UB: rows of whole 32 bytes of both types, as far apart as those of a whole tile."""
+        unit = max(int(self.element.C0), int(self.to.C0))
+        made: Layout = RowMajor.MakeLayout(e, *sizes, ld=round_up(self.tile[1], unit))
+        return made
+
+    def leaving(self, sizes: tuple[int, int]) -> tuple[str, Tensor]:
+        """The last buffer of a tile, and the tensor there."""
+        name, e = self.made[-1]
+        return name, tensor_at("UB", self.layout(e, sizes))
+
+    def computed(self, prefix: str, stage: int, pipe: str, came: str, tile: Tensor) -> Iterator[Part | PipeBarrier]:
+        """The instructions of a tile, with a barrier between two.
+
+        prefix   that the names of the buffers begin with;  pipe  V, as the program calls it
+        came     the buffer that the tile lies in, and the tensor there
+        """
+        m, n = (int(x) for x in tile.layout.origin_shape or tile.layout.shape)
+        names = {"C": came, **{x: f"{prefix}{x}{stage}" for x, _e in self.made}}
+        tensors = {"C": tile, **{x: tensor_at("UB", self.layout(e, (m, n))) for x, e in self.made}}
+        for number, (dst, sources, made) in enumerate(self._planned(tensors)):
+            yield from [PipeBarrier(pipe)] if number else []
+            read = [*sources, *"D" * (len(made[0].elements) - 1 - len(sources))]
+            operands = (names[dst], *(names[x] for x in read))
+            yield Part(f"{self.name}: {made[0].name}", None, None, tuple(Compute(operands, (i,)) for i in made))
+
+    def _planned(
+        self, tensors: Mapping[str, Tensor]
+    ) -> Iterator[tuple[str, Iterable[str], tuple[VectorInstruction, ...]]]:
+        """The result, the sources and the instructions of each step."""
+        for s in ACTIVATIONS[self.name]:
+            more: dict[str, Any] = {"scalar": s.scalar, "mode": s.mode, "element": self.element}
+            sides = (tensors["D"], *(tensors[x] for x in s.sources))
+            yield "D", s.sources, vector(s.name, *sides, arch=self.arch, **more)
+        if self.casts:
+            kinds = (self.to, self.element)
+            yield "Cast", "D", vector("Cast", tensors["Cast"], tensors["D"], element=kinds, arch=self.arch)
+
+    def applied(self, x: V, apply: Callable[[VectorInstruction, list[V]], V]) -> V:
+        """What the activation makes of x: `apply` says what an instruction makes of its sources, one with which it
+        reads what was there included."""
+        held, tensor = {"C": x, "D": x}, tensor_at("UB", Layout((8,), (1,)))
+        made = ""
+        for made, sources, (i, *_more) in self._planned(dict.fromkeys(("C", "D", "Cast"), tensor)):
+            read = [*sources, *"D" * (len(i.elements) - 1 - len([*sources]))]
+            held[made] = apply(i, [held[s] for s in read])
+        return held[made]
+
+
+def tile_flags(core: str, comes: bool) -> Iterator[tuple[str, int]]:
+    """The flags that say that the buffers of tiles may be filled, before the first too.
+
+    core    what the pipes of a vector core are called by, before their names: "" of a program of its own
+    comes   whether tiles come from global memory
+    """
+    events = [f"{core}V_{core}MTE2"] * comes + [f"{core}MTE3_{core}V"]
+    yield from itertools.product(events, range(STAGES))
+
+
+def tile_statements(core: str, stage: int, comes: Part | None, computed: Iterable[Any], leaves: Part) -> Iterator[Any]:
+    """The statements of a tile: MTE2 fills a stage when V has read it, V writes one when MTE3 has.
+
+    comes    the load of the tile; None of one that is in UB already
+    """
+    mte2, v, mte3 = (f"{core}{pipe}" for pipe in ("MTE2", "V", "MTE3"))
+    if comes is not None:
+        yield from (WaitFlag(f"{v}_{mte2}", stage), comes)
+        yield from (SetFlag(f"{mte2}_{v}", stage), WaitFlag(f"{mte2}_{v}", stage))
+    yield WaitFlag(f"{mte3}_{v}", stage)
+    yield from computed
+    yield from [SetFlag(f"{v}_{mte2}", stage)] if comes is not None else []
+    yield from (SetFlag(f"{v}_{mte3}", stage), WaitFlag(f"{v}_{mte3}", stage))
+    yield from (leaves, SetFlag(f"{mte3}_{v}", stage))
+
+
+def require_activation(activation: object, arch: Architecture) -> str:
+    """The name of an activation; LeafTypeError for others, and for those that an architecture has not."""
+    if not isinstance(activation, str) or activation not in ACTIVATIONS:
+        expected = f"one of {', '.join(ACTIVATIONS)}"
+        raise LeafTypeError(f"the activation {activation!r:.40}", expected, "compute it by vector(), step by step")
+    if any(x.name in EITHER for x in ACTIVATIONS[activation]) and "AtlasA" in arch.name:
+        raise LeafTypeError(f"{activation} on {arch}", "Ascend950, which has Divs", "write arch=Ascend950")
+    return activation
+
+
+def require_pair(what: str, given: object) -> tuple[int, int]:
+    """Rows and columns; LeafTypeError and RangeError for others."""
+    if not isinstance(given, tuple) or len(given) != 2:
+        name = what.split()[0]
+        raise LeafTypeError(f"{what}={given!r:.40}", "rows and columns", f"write {name}=(64, 128)")
+    return positive(f"rows of {what}", given[0]), positive(f"columns of {what}", given[1])
