@@ -62,6 +62,14 @@ def test_the_command_says_it_too(capsys, tmp_path, by):
         assert error, at
 
 
+def test_the_command_says_that_the_first_line_is_missing(capsys, tmp_path):
+    """Without it no schedule is known, so that buffers are added up by shape: it said nothing of what is missing."""
+    path = tmp_path / "cut.txt"
+    path.write_text(TEXT[TEXT.index("\n") :])
+    assert main(["hlo", str(path)]) == 0
+    assert "the text has no header: which arguments are donated is not known" in capsys.readouterr().err
+
+
 def test_a_part_before_the_entry_is_no_program():
     """Where the callers of fusions are cut off, their insides are no memory."""
     part = TEXT[: TEXT.index("ENTRY")]

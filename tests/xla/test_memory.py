@@ -296,6 +296,40 @@ ENTRY %main (a: f32[1024,128]) -> f32[1024,128] {{
     assert xla.memory(io.StringIO(text)).reported == (2 + 3) * ARRAY  # a and r; k with x and y, or y and z
 
 
+def test_of_what_the_host_runs_constants_count_and_a_flag_is_a_word():
+    """As libtpu 0.0.52 has a program with compute_on("device_host"): it was 8,192 bytes below XLA's peak, and its sync
+    flag 512 bytes, by the tiles that its shape has there."""
+    text = """HloModule m, is_scheduled=true
+
+%on_host (p: f32[512,384]) -> f32[512,384] {
+  %p = f32[512,384]{1,0} parameter(0)
+  %two = f32[] constant(2)
+  %b = f32[512,384]{1,0} broadcast(%two), dimensions={}
+  ROOT %m = f32[512,384]{1,0} multiply(%p, %b)
+}, execution_thread="host"
+
+%async (p.1: f32[512,384]) -> f32[512,384] {
+  %p.1 = f32[512,384]{1,0:T(1)L(1024)} parameter(0)
+  ROOT %call = f32[512,384]{1,0:T(1)L(1024)} custom-call(%p.1), custom_call_target="HostExecute", called_computations={%on_host}
+}, execution_thread="host"
+
+ENTRY %main (a: f32[196608]) -> f32[196608] {
+  %a = f32[196608]{0:T(1024)} parameter(0)
+  %n = f32[196608]{0:T(1024)} negate(%a)
+  %x = f32[512,384]{1,0:T(1)L(1024)} bitcast(%n)
+  %s = ((f32[512,384]{1,0:T(1)L(1024)}), f32[512,384]{1,0:T(1)L(1024)}, u32[]{:T(128)S(2)}) async-start(%x), async_execution_thread="host", calls=%async
+  %d = f32[512,384]{1,0:T(1)L(1024)} async-done(%s), async_execution_thread="host"
+  ROOT %r = f32[196608]{0:T(1024)} bitcast(%d)
+}
+"""
+    memory, array = xla.memory(io.StringIO(text), target="v5e"), 512 * 384 * 4
+    assert memory.warnings == ()
+    assert {(b.name, b.bytes) for b in memory.buffers if b.kind == "constant"} == {("two", 4096)}
+    assert not [b for b in memory.buffers if b.kind == "local"]
+    assert memory.reported == 3 * array + 4096  # a, n, what the host gives, which is the result
+    assert (memory.peak[2].bytes, memory.peak[2].waste) == (4, 0)
+
+
 def test_what_a_branch_writes_is_gone_when_the_other_one_runs():
     text = """HloModule m, is_scheduled=true
 %one (x: f32[1024,128]) -> f32[1024,128] {
@@ -503,7 +537,7 @@ ENTRY %main (a: f32[8,128], z: s32[]) -> f32[8,128] {{
     assert (memory.reported, memory.peak[5].bytes) == (ARRAY + 2 * 4096 + 512, ARRAY)
 
 
-A, B, U = "f32[8,128]{1,0:T(8,128)}", "f32[16,128]{1,0:T(8,128)}", "u32[]{:T(128)S(2)}"  # 4,096, 8,192 and 512 bytes
+A, B, U = "f32[8,128]{1,0:T(8,128)}", "f32[16,128]{1,0:T(8,128)}", "u32[]{:T(128)S(2)}"  # 4,096, 8,192 and 4 bytes
 VMEM = A[:-1] + "S(1)}"
 ADD = ("add", "%x = f32[] parameter(0)", "%y = f32[] parameter(1)", "%t = (f32[]) tuple(%x)", "%g = f32[] get-tuple-element(%t), index=0",
        "ROOT %z = f32[] add(%g, %y)")  # fmt: skip
@@ -637,7 +671,7 @@ def test_each_kind_of_instruction_holds_what_it_says(entry, functions, held):
         None: 512,
         "f32[8,128]": 4096,
         "f32[16,128]": 8192,
-        "u32[]": 512,
+        "u32[]": 4,
         "s32[]": 512,
         "pred[]": 512,
         "f32[]": 4096,

@@ -92,6 +92,8 @@ def hlo(arguments: argparse.Namespace) -> Answer:
     if module.header and not arguments.interiors:
         _module.entry_name(module)  # which refuses a file that is cut
     warnings = [*_vocabulary.unknown_in_header(module.header)]
+    if module.entry is not None and not module.header:
+        warnings.append(_module.HEADLESS)
     if arguments.interiors and arguments.by != "copy":
         warnings += xla.unknown_names(lines)
     found = xla.totals(lines, arguments.by, arguments.interiors, space, warnings.append)

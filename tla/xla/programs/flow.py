@@ -16,7 +16,7 @@ from ...core.cache import plain_memo
 from ...core.errors import LoweringError, RangeError
 from ...core.leaf_arithmetic import ceil_div
 from ..shapes.array_shape import ArrayShape
-from ..shapes.sizes import size_if_known
+from ..shapes.sizes import element_count, size_if_known
 from ..shapes.values import BufferShape, Shape, TupleShape
 from . import aliasing
 from .instruction import Instruction
@@ -32,6 +32,8 @@ MAX_STEPS = 2**22
 MAX_CALLS = 100
 #: A pointer in the table of a tuple [bytes].
 POINTER = 4
+#: Spaces of sync flags, whatever tiles a shape has there: a flag is a word.
+FLAGS = frozenset({2, 8, 10})
 #: An array without tiles takes a multiple of this many elements in the spaces that the compiler tiles arrays in.
 _UNTILED, _TILED_SPACES = 1024, frozenset({0, 4, 6})
 
@@ -147,9 +149,14 @@ class _Follow:
                 self.out.values[value].end = min(self.out.values[value].end, now - 1)
         return result
 
-    def applied(self, it: Instruction, now: int) -> None:
-        """The buffers that computations applied to elements write: the compiler has memory of their own for each."""
-        for name in it.called if not (self.apart_now and it.opcode == "custom-call") else ():
+    def applied(self, it: Instruction, now: int, of_host: bool = False) -> None:
+        """The buffers that computations applied to elements write: the compiler has memory of their own for each. Of what
+        the host runs it is the host's, but for constants, which the compiler counts with the program's.
+
+        of_host   whether the host runs what the instruction is in
+        """
+        of_host = of_host or 'custom_call_target="HostExecute"' in it._tail.words
+        for name in it.called if of_host or not (self.apart_now and it.opcode == "custom-call") else ():
             if name in self.seen or name not in self.module.computations:
                 continue
             self.seen.add(name)
@@ -161,10 +168,10 @@ class _Follow:
                     self.warn(inner, f"operand {operand} is not there")
             for inner in self.module.computations[name] if it.opcode != "fusion" else ():
                 inside = inner.instruction
-                if inside.opcode not in _UNWRITTEN:
+                if inside.opcode == "constant" or (inside.opcode not in _UNWRITTEN and not of_host):
                     self.new(inner, inside.shape, now, "constant" if inside.opcode == "constant" else "local")
             for inner in body.callers:
-                self.applied(inner.instruction, now)
+                self.applied(inner.instruction, now, of_host)
 
     def forwarded(self, line: Located, operands: list[Tree], now: int) -> Tree:
         """The result where it is made of what operands are; _NEW where it is not."""
@@ -486,6 +493,8 @@ def _allocate(found: Flow, target: str | None) -> None:
     for value in found.values:
         if value.shape is None:
             value.bytes = ceil_div(value.bytes, line) * line
+        elif value.space in FLAGS and value.kind != "scratch":
+            value.bytes = element_count(value.shape) * value.shape.bits // 8
         elif tiled and value.space in _TILED_SPACES and not value.shape.effective_layout.tiles:
             unit = _UNTILED * max(value.shape.bits, 8) // 8
             value.bytes = ceil_div(value.bytes, unit) * unit

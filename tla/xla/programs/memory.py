@@ -21,8 +21,8 @@ from ...core.value import open_twin
 from ..shapes.array_shape import ArrayShape
 from ..shapes.sizes import waste, waste_by_dimension
 from .consistency import contradictions
-from .flow import flow
-from .module import Module, SourceLine, read_module, require_computations
+from .flow import FLAGS, flow
+from .module import HEADLESS, Module, SourceLine, read_module, require_computations
 from .program import Located, Source
 from .ranges import Span, moved_values, whole_buffers
 from .targets import TARGETS, checked_target, target_beside, target_in
@@ -174,7 +174,7 @@ def memory(source: Source, scheduled: bool | None = None, target: str | None = N
         fix = "take the text after optimizations; or memory(path, scheduled=True) for the order as it is"
         raise LoweringError(what, "is_scheduled=true in its header", fix)
     found = flow(module, target)
-    headless = () if module.header else ("the text has no header: which arguments are donated is not known",)
+    headless = () if module.header else (HEADLESS,)
     unread = [error.reason.what.splitlines()[0] for error in errors]
     unknown, contrary = unknown_names(module), contradictions(module)
     absent = [text for text in unknown if may_lack(text)]
@@ -228,7 +228,7 @@ def _held(found: Flow, whole: Mapping[int, str]) -> Iterator[Buffer]:
         kind = whole.get(buffer)
         for v, first, last in _spans(values) if kind is None else ((values[0], 0, end),):
             if (wasted := lost.get(id(v.shape))) is None:
-                lost[id(v.shape)] = wasted = 0 if v.shape is None else _waste(v.shape)
+                lost[id(v.shape)] = wasted = 0 if v.shape is None or v.space in FLAGS else _waste(v.shape)
             yield _buffer(found, v, wasted, kind or v.kind, first, min(last, end))
 
 

@@ -27,6 +27,10 @@ _ROW = re.compile(r'\s*([0-9]+)\s*(?:"((?:[^"\\]|\\.)*)"|\{([^{}]*)\})')
 _FIELD = re.compile(r"\b(\w+)=(-?[0-9]+)")
 
 
+#: What is said of a text that begins behind its first line.
+HEADLESS = "the text has no header: which arguments are donated is not known"
+
+
 class SourceLine(NamedTuple):
     """A line of the user's program.
 

@@ -45,8 +45,8 @@ class Move:
 
     line           the instruction with its place
     source, destination   what it reads and writes
-    changes        what becomes different: "order" of the bytes, "type" of the elements, memory "space"; empty
-                   for a plain copy
+    changes        what becomes different: "order" of the bytes, "pieces" (SC) that these are split in, "type" of
+                   the elements, memory "space"; empty for a plain copy
     free           whether nothing moves
     read, written  bytes, padding included, each time that it runs
     run            how many elements follow each other in both, from the first one on; None where that is not known
@@ -201,7 +201,7 @@ def _fused(
     """A fusion of moves as one: from what it reads to what it writes."""
     apart = a.effective_layout.memory_space != b.effective_layout.memory_space
     inner = {change for move in parts for change in move.changes}
-    changes = (*(change for change in ("order", "type") if change in inner), *["space"] * apart)
+    changes = (*(change for change in ("order", "pieces", "type") if change in inner), *["space"] * apart)
     sizes, run = (size_if_known(a) or 0, size_if_known(b) or 0), parts[0].run if len(parts) == 1 else None
     return Move(line, a, b, changes, False, *sizes, run, loops, inside)
 
@@ -245,6 +245,10 @@ def _compared(a: ArrayShape, b: ArrayShape, order: tuple[int, ...] | None) -> tu
     except TlaError:
         there = a.effective_layout._replace(memory_space=b.effective_layout.memory_space)
         same = a._replace(layout=there) == b.with_layout()
+    one, two = a.effective_layout, b.effective_layout
+    if not same and a.dimensions == b.dimensions and one.split_configs != two.split_configs:
+        one = one._replace(memory_space=two.memory_space, split_configs=two.split_configs)
+        return ("pieces" if one == two else "order",), _run(a, b)
     return () if same else ("order",), _run(a, b)
 
 
