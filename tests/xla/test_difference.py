@@ -446,7 +446,9 @@ def test_collectives_inside_of_fusions_and_of_what_a_sparsecore_runs():
     assert [(c.line.instruction.name, c.read) for c in found] == [("r", 32768), ("a2a", 16384), ("g", 4096)]
 
 
-@pytest.mark.parametrize("name", ["fsdp__v5e", "fsdp_scan__v5e", "fsdp__tpu7x", "collectives__tpu7x", "megatron__tpu7x"])
+@pytest.mark.parametrize(
+    "name", ["fsdp__v5e", "fsdp_scan__v5e", "fsdp__tpu7x", "collectives__tpu7x", "megatron__tpu7x"]
+)
 def test_every_collective_of_a_program_is_there_once(name):
     """By the compiler's own names of fusions that carry one on: async_collective_fusion, and one that ends it."""
     text = gzip.decompress((DATA / "xla" / "programs" / f"{name}.txt.gz").read_bytes()).decode()

@@ -235,7 +235,15 @@ def test_verdicts_in_words():
 def test_what_cannot_be_tried(tmp_path, capsys):
     with pytest.raises(LeafTypeError, match="try_advice of something of type int"):
         xla.try_advice(3)
-    for topology in ("v99", "v5e:0x1", "v5e:", "v5e:2x", "v5e:2x2 ", "v5e:16x32", "v5e:100x100"):  # libtpu ends the process
+    for topology in (
+        "v99",
+        "v5e:0x1",
+        "v5e:",
+        "v5e:2x",
+        "v5e:2x2 ",
+        "v5e:16x32",
+        "v5e:100x100",
+    ):  # libtpu ends the process
         with pytest.raises(RangeError, match=f"the topology '{topology}'"):
             xla.try_advice(len, topology=topology)
     script = tmp_path / "s.py"

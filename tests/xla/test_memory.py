@@ -252,7 +252,9 @@ ENTRY %main (a: f32[1024,128]) -> f32[1024,128] {{
         text = text.replace("while(%start), condition=%cond", "conditional(%one, %start, %start)").replace(
             "body=%body", "branch_computations={%body, %other}"
         )
-        text = text.replace("ENTRY", text[text.index("%body (") : text.index("ENTRY")].replace("%body (", "%other (") + "ENTRY")
+        text = text.replace(
+            "ENTRY", text[text.index("%body (") : text.index("ENTRY")].replace("%body (", "%other (") + "ENTRY"
+        )
     memory = xla.memory(io.StringIO(text))
     assert memory.warnings == ()
     (kept,) = [b for b in memory.buffers if b.name == "k"]

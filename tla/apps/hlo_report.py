@@ -233,17 +233,20 @@ def summary_text(value: dict[str, Any], width: int | None) -> str:
     digits = max((len(f"{s['bytes']:,}") for s in shown), default=0)
     for s in shown:
         of = terminal.part_of(s["bytes"], s["capacity"])
-        lines.append(f"  {s['name']:<{wide}}  {s['bytes']:>{digits},} {in_units(s['bytes']):>10} {_share(s)}  {of}".rstrip())
+        lines.append(
+            f"  {s['name']:<{wide}}  {s['bytes']:>{digits},} {in_units(s['bytes']):>10} {_share(s)}  {of}".rstrip()
+        )
     if value["spaces"]:
-        lines += ["", f"in {value['spaces'][0]['name']} at its peak: {value['held']} buffers, the largest with their padding:"]
+        lines += [
+            "",
+            f"in {value['spaces'][0]['name']} at its peak: {value['held']} buffers, the largest with their padding:",
+        ]
     for b in value["buffers"]:
         lines.append(f"  {b['bytes']:>15,} {_share(b)}  {b['shape']}  {b['name']} {b['from']}".rstrip())
     lines += ["", "what could take less, predicted; --advise says what each assumes:"]
     moves = moves_text(value["moves"], 1)
     told = value["advice"][: 4 - max(len(moves), 1)]
-    lines += [f"  saves {a['saved']:,}: {a['shape']} -> {a['to']}" for a in told] or [
-        "  nothing that is known"
-    ]
+    lines += [f"  saves {a['saved']:,}: {a['shape']} -> {a['to']}" for a in told] or ["  nothing that is known"]
     lines += moves
     lines += ["", "more: --by peak, --advise, -o report.html; --by shape adds up what is allocated"]
     room = max(width or 2**31, 20)

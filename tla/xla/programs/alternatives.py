@@ -226,7 +226,9 @@ def _changeable(memory: Memory, space: int) -> Iterator[Buffer]:
 #: Types that the compiler keeps as two arrays of float32.
 _IN_PARTS = frozenset({"f64", "c64", "c128"})
 #: Operations of JAX that take nothing narrower than float32, in the names of operations.
-_FIXED = re.compile(r"(?<![a-z])(fft|cholesky|eigh?|svd|schur|lu|qr|householder_product|triangular_solve|tridiagonal_solve)(?![a-z])")
+_FIXED = re.compile(
+    r"(?<![a-z])(fft|cholesky|eigh?|svd|schur|lu|qr|householder_product|triangular_solve|tridiagonal_solve)(?![a-z])"
+)
 
 
 #: What a prediction assumes of an argument, and of what the program computes.
