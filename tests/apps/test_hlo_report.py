@@ -157,3 +157,18 @@ def test_the_summary_and_advice_say_what_moves_cost_and_which_argument_would_not
     path.write_text(TABLE.replace("{1,0:T(8,128)S(1)} copy(%t)", "{0,1:T(4,128)S(1)} copy(%t)"))
     assert main(["hlo", str(path)]) == 0
     assert " less: " not in capsys.readouterr().out  # a copy that changes the space alone
+
+
+def test_numbers_and_short_words_of_a_comparison_stay_on_their_line(tmp_path):
+    """In a narrow column a browser broke -8,388,608 and `gone` in two."""
+    one, two = tmp_path / "one.txt", tmp_path / "two.txt"
+    one.write_text(TABLE)
+    two.write_text(TABLE.replace("f32[1000,3]", "f32[2000,3]"))
+    page = tmp_path / "page.html"
+    assert main(["hlo", str(two), "--against", str(one), "-o", str(page)]) == 0
+    text = page.read_text()
+    table = text[text.index("buffers that differ") :].partition("</table>")[0]
+    cells = re.findall(r"<td([^>]*)>([^<]*)", table)
+    assert cells
+    assert all(kind == ' class="n"' for kind, cell in cells if re.fullmatch(r"[-+][0-9,]+", cell))
+    assert {kind for kind, cell in cells if cell in ("new", "gone", "larger", "smaller", "layout")} == {' class="s"'}

@@ -292,6 +292,8 @@ def test_an_opcode_that_is_a_misprint_is_no_new_one():
     memory = xla.memory(io.StringIO(NEEDED.replace(" fusion(", " fusio(")))
     assert memory.missing == ("line 28: opcode fusio is not known: its result counts as new memory (is it fusion?)",)
     assert xla.memory(io.StringIO(NEEDED.replace(" sort(", " frobnicate("))).missing == ()
+    started = xla.memory(io.StringIO(NEEDED.replace(" all-reduce(", " all-reduce-strt("))).missing
+    assert [text for text in started if "all-reduce-strt is not known" in text and "(is it all-reduce-start?)" in text]
 
 
 def test_an_attribute_that_is_given_twice_is_missing_as_one_of_them_may_be_anothers():

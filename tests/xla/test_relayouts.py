@@ -226,7 +226,14 @@ def moves(body, *functions, **given):
         ("copy", "f32[8,9]{1,0:SC(0:3)}", "f32[8,9]{1,0:SC(0:3)}", (), False, None),  # of pieces there is no one map
         ("copy", "f32[8,9]{1,0:SC(0:3)}", "f32[8,9]{1,0:S(1)SC(0:3)}", ("space",), False, None),
         ("copy", "f32[8,9]{1,0:SC(0:3)}", "f32[8,9]{1,0:SC(0:4)}", ("pieces",), False, None),
-        ("copy", "f32[480,160]{0,1:T(8,128)}", "f32[480,160]{0,1:T(8,128)S(1)SC(0:80)}", ("pieces", "space"), False, None),
+        (
+            "copy",
+            "f32[480,160]{0,1:T(8,128)}",
+            "f32[480,160]{0,1:T(8,128)S(1)SC(0:80)}",
+            ("pieces", "space"),
+            False,
+            None,
+        ),
         ("copy", "f32[480,160]{0,1:T(8,128)}", "f32[480,160]{1,0:T(8,128)SC(0:80)}", ("order",), False, None),
         ("copy", "f32[8,9]{1,0:SC(0:3)}", "f32[8,9]{0,1:S(1)SC(1:3)}", ("order", "space"), False, None),
     ],

@@ -206,7 +206,7 @@ WANTS = {
     "access": "what an access costs: wavefronts, conflicts, the lanes that collide",
     "swizzle": "the layout with the fewest conflicts, and why none is better",
     "ttgir": "what a compiled kernel of Triton's does with memory",
-    "hlo": "where a program's memory goes, and what to do",
+    "hlo": "where a program's memory goes, and what could take less",
     "advise": "changes of a function of JAX, compiled for a TPU and measured",
     "lower": "the layout of an XLA shape, with its padding",
     "explain": "each step from an index to its offset",

@@ -92,7 +92,8 @@ def tables(value: dict[str, Any], least: int = 0) -> list[tuple[str, list[list[s
         ("collectives", "collectives:"),
     ):
         if value[part]:
-            found.append((title, [["change", "of", "what", "name", "shape", "from"], *map(_row, value[part])]))
+            named = ["opcode", "count"] if part == "collectives" else ["name", "shape"]
+            found.append((title, [["change", "of", "what", *named, "from"], *map(_row, value[part])]))
     size = f" of {in_units(least)} or more" if least else ""
     return found if len(found) > 1 else [*found, (f"no buffer, move or collective{size} differs", [])]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ _STYLE = """:root { color-scheme: light dark } body { font: 15px/1.4 system-ui, 
 svg { width: 100%; height: auto; background: #fff; color: #111 } table { border-collapse: collapse; margin: .6rem 0 }
 td, th { border: 1px solid #8888; padding: .15rem .5rem; text-align: left; overflow-wrap: anywhere }
 td.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums } code { font-size: .92em }
+h1 { overflow-wrap: anywhere } th, td.s { white-space: nowrap }
 tr:target { outline: 3px solid #c01c5c } a:hover path, a:focus path { stroke: #c01c5c; stroke-width: 2 } .faint { opacity: .75 }"""
 
 
@@ -114,8 +116,18 @@ def _text(text: object) -> str:
 
 
 def _part(title: str, rows: Sequence[Sequence[str]]) -> str:
-    cells = ["".join(f"<td>{_text(x)}" if k else f"<th>{_text(x)}" for x in row) for k, row in enumerate(rows)]
+    cells = ["".join(_cell(x) if k else f"<th>{_text(x)}" for x in row) for k, row in enumerate(rows)]
     return f"<h2>{_text(title)}</h2>" + (f"<table>{''.join(f'<tr>{c}</tr>' for c in cells)}</table>" if rows else "")
+
+
+def _cell(text: str) -> str:
+    """A cell of a table: a number, or what is as short as one, stays on its line."""
+    kind = ' class="n"' if _NUMBER.fullmatch(text) else ' class="s"' if len(text) <= _SHORT else ""
+    return f"<td{kind}>{_text(text)}"
+
+
+#: Numbers with signs and units; what is no longer than they are.
+_NUMBER, _SHORT = re.compile(r"[-+]?[0-9][0-9,.]*(%| [KMGT]?i?B)?"), 14
 
 
 def _space_line(peak: xla.Peak) -> str:

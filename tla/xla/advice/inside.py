@@ -116,7 +116,7 @@ def _computed_again(program: Steps, lives: Sequence[_Life], buffer: Buffer) -> I
         for some in _some(again):
             edits = tuple(Edit(x.number, chain=tuple(s.number for s in found[x.number]), at=x.late) for x in some)
             names = ", ".join(dict.fromkeys(s.name for x in some for s in found[x.number]))
-            what = f"{_these(some, shape)} computed again where they are read late ({names})"
+            what = f"{_these(some, shape)} computed again where {_they(some)} read late ({names})"
             code = f"jax.checkpoint, with a policy that does not save what {_place(some[0], buffer)} gives"
             yield Change("again", what, code, edits=edits)
 
@@ -131,7 +131,7 @@ def _kept(program: Steps, lives: Sequence[_Life], buffer: Buffer) -> Iterator[Ch
         if other.kind in ("merge", "split") and other.kind not in kinds:
             kinds.add(other.kind)
             edits = tuple(Edit(x.number, dims=dims, at=x.late) for x in exact)
-            what = f"{_these(exact, shape)} kept with {other.what} until they are read late"
+            what = f"{_these(exact, shape)} kept with {other.what} until {_they(exact)} read late"
             place, back = _place(exact[0], buffer), shape.dimensions
             code = f"optimization_barrier(x.reshape({dims})), and .reshape({back}) there, of what {place} gives"
             yield Change("keep", what, code, edits=edits)
@@ -143,6 +143,10 @@ def _some(lives: Sequence[_Life]) -> Iterator[Sequence[_Life]]:
         yield lives
     if len(lives) > 2:
         yield lives[1::2]
+
+
+def _they(some: Sequence[object]) -> str:
+    return "it is" if len(some) == 1 else "they are"
 
 
 def _these(lives: Sequence[_Life], shape: ArrayShape) -> str:
@@ -203,7 +207,8 @@ def _laid(program: Steps, move: Move) -> Iterator[Change]:
         dims = ",".join(map(str, move.source.dimensions))
         names = ", ".join(dict.fromkeys(step.name for _, step in some))
         text = ",".join(map(str, reversed(order)))
-        what = f"{len(some)} of {move.source.element_type}[{dims}] ({names}) in the order {{{text}}} at once"
+        count = "1 value" if len(some) == 1 else f"{len(some)} values"
+        what = f"{count} of {move.source.element_type}[{dims}] ({names}) laid out at once in the order {{{text}}}"
         code = f"with_layout_constraint(x, Layout(major_to_minor={order})) of what {names} gives"
         yield Change("lay", what, code, edits=tuple(Edit(number, order=order) for number, _ in some))
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..shapes.sizes import size_if_known
-from ..shapes.values import arrays
+from ..shapes.values import Shape, arrays
 from .instruction import Instruction
 from .module import Body, Module, read_module, require_apart, require_computations
 from .program import Located, Source
@@ -66,27 +66,49 @@ def collectives(source: Source | Module, on_error: OnError | None = None) -> lis
     module = source if isinstance(source, Module) else read_module(source, on_error)
     require_computations(module)
     require_apart(module)
-    walked = reached(module, False)
-    found = [c for name, loops, _inside in walked for c in _of_computation(module, name, loops, on_error)]
-    return sorted(found, key=lambda c: (-c.bytes, c.line.line))
+    return sorted(_found(module, on_error), key=lambda c: (-c.bytes, c.line.line))
 
 
-def _of_computation(
-    module: Module, name: str, loops: tuple[Loop, ...], on_error: OnError | None
-) -> Iterator[Collective]:
-    body = module.body(name)
-    for line, operand in body.undefined() if on_error is not None else ():
-        why = f"operand {operand} is not defined before it"
-        report(on_error, undefined(line.instruction, why, "its instruction"), line.line)
-    for line in body.lines:
-        it = line.instruction
-        opcode = it.opcode.removesuffix("-start")
-        if opcode in COLLECTIVES:
-            groups = it.attributes.get("replica_groups") or it.attributes.get("source_target_pairs", "")
-            yield Collective(line, opcode, _read(it, body), groups, loops)
-        elif it.opcode == "async-start":
-            for inner in it.called:
-                yield from _of_computation(module, inner, loops, on_error)
+def _found(module: Module, on_error: OnError | None) -> Iterator[Collective]:
+    """The collectives of the computations that run, and of what is inside of their instructions, each of these once."""
+    seen: set[str] = set()
+    waiting = [(name, loops, False) for name, loops, _fusion in reached(module, False)]
+    while waiting:
+        name, loops, inside = waiting.pop()
+        body = module.body(name)
+        for line, operand in body.undefined() if on_error is not None else ():
+            why = f"operand {operand} is not defined before it"
+            report(on_error, undefined(line.instruction, why, "its instruction"), line.line)
+        for line in body.lines:
+            it = line.instruction
+            opcode = it.opcode.removesuffix("-start")
+            if opcode in COLLECTIVES:
+                if not inside or not _goes_on(it, body):
+                    groups = it.attributes.get("replica_groups") or it.attributes.get("source_target_pairs", "")
+                    yield Collective(line, opcode, _read(it, body), groups, loops)
+            elif it.opcode in _AROUND:
+                waiting += [(inner, loops, True) for inner in it.called if inner not in seen]
+                seen.update(it.called)
+
+
+#: What may run a collective inside: a fusion, an asynchronous operation, and what a SparseCore runs.
+_AROUND = frozenset({"async-start", "custom-call", "fusion"})
+#: The memory space of sync flags.
+_FLAGS = 2
+
+
+def _goes_on(it: Instruction, body: Body) -> bool:
+    """Whether a collective inside of a fusion was begun by another one, which gives it the flags of its progress."""
+    given = any(_has_flags(x.instruction.shape) for _number, x in body.parameters)
+    return given and not any(
+        'custom_call_target="AsyncCollectiveStart"' in x.instruction._tail.words
+        for x in body.lines
+        if it.name in x.instruction.operand_names
+    )
+
+
+def _has_flags(shape: Shape) -> bool:
+    return any(array.effective_layout.memory_space == _FLAGS for array in arrays(shape))
 
 
 def _read(it: Instruction, body: Body) -> int:

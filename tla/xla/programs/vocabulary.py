@@ -97,6 +97,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
 }
 _KEYS = re.compile(r", ?([A-Za-z_][\w-]*)=")
 _ASYNC = ("-start", "-update", "-done")
+_EVERY_OPCODE = tuple(opcode + end for opcode in sorted(OPCODES) for end in ("", *_ASYNC))
 
 
 def is_opcode(text: str) -> bool:
@@ -219,7 +220,7 @@ def _unknown_spaces(shape: Shape) -> Iterator[str]:
 def _faults(it: Instruction) -> Iterator[str]:
     """An opcode that is not known, and attributes that are not known, given twice, or missing."""
     if not is_opcode(it.opcode):
-        yield f"opcode {it.opcode} is not known: its result counts as new memory{_hint(it.opcode, OPCODES)}"
+        yield f"opcode {it.opcode} is not known: its result counts as new memory{_hint(it.opcode, _EVERY_OPCODE)}"
     needed, keys = NEEDED.get(it.opcode, ()), _KEYS.findall(it._tail.words)
     if it.opcode == "conditional" and "true_computation" in keys:
         needed = "true_computation", "false_computation"
