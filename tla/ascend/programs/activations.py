@@ -121,13 +121,11 @@ class Activation:
         tensors = {"C": tile, **{x: tensor_at("UB", self.layout(e, (m, n))) for x, e in self.made}}
         for number, (dst, sources, made) in enumerate(self._planned(tensors)):
             yield from [PipeBarrier(pipe)] if number else []
-            read = [*sources, *"D" * (len(made[0].elements) - 1 - len(sources))]
+            read = sources + "D" * (len(made[0].elements) - 1 - len(sources))
             operands = (names[dst], *(names[x] for x in read))
             yield Part(f"{self.name}: {made[0].name}", None, None, tuple(Compute(operands, (i,)) for i in made))
 
-    def _planned(
-        self, tensors: Mapping[str, Tensor]
-    ) -> Iterator[tuple[str, Iterable[str], tuple[VectorInstruction, ...]]]:
+    def _planned(self, tensors: Mapping[str, Tensor]) -> Iterator[tuple[str, str, tuple[VectorInstruction, ...]]]:
         """The result, the sources and the instructions of each step."""
         for s in ACTIVATIONS[self.name]:
             more: dict[str, Any] = {"scalar": s.scalar, "mode": s.mode, "element": self.element}
@@ -138,12 +136,14 @@ class Activation:
             yield "Cast", "D", vector("Cast", tensors["Cast"], tensors["D"], element=kinds, arch=self.arch)
 
     def applied(self, x: V, apply: Callable[[VectorInstruction, list[V]], V]) -> V:
-        """What the activation makes of x: `apply` says what an instruction makes of its sources, one with which it
-        reads what was there included."""
+        """Apply the activation to x.
+
+        apply   gives what an instruction makes of its sources, of which the last may be what was there before
+        """
         held, tensor = {"C": x, "D": x}, tensor_at("UB", Layout((8,), (1,)))
         made = ""
         for made, sources, (i, *_more) in self._planned(dict.fromkeys(("C", "D", "Cast"), tensor)):
-            read = [*sources, *"D" * (len(i.elements) - 1 - len([*sources]))]
+            read = sources + "D" * (len(i.elements) - 1 - len(sources))
             held[made] = apply(i, [held[s] for s in read])
         return held[made]
 

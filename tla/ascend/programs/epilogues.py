@@ -118,7 +118,7 @@ class Epilogue:
         return together(check_program(p, [self.result(number)]) for number, p in chosen)
 
     def result(self, core: int) -> Copied:
-        """What a vector core makes of C."""
+        """The part of D that a vector core makes."""
         return Copied("D", "C", tuple(self.boxes(core)), self.activation)
 
     def execute(self, c: npt.NDArray[Any]) -> npt.NDArray[Any]:

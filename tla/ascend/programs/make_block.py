@@ -115,7 +115,7 @@ def block(
     arch = as_architecture(arch)
     options: dict[str, Any] = {"unit_flag": unit_flag, "quant": quant, "scale": scale, "relu": relu, "scales": scales}
     options |= {"sparse": sparse, "split": split}
-    _require_alone(activation, d, ub, {"relu=True": relu, "padding=": bool(padding)})
+    _require_alone(activation, d, ub, {"relu=True": relu, "padding=": padding is not None})
     tiles, inner = (_sizes(what, x) for what, x in (("l1", l1), ("l0", l0)))
     sizes = _any_sizes(problem)
     open_ = sizes is not None
