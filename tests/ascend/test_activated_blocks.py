@@ -36,6 +36,7 @@ from tla.ascend import (
 from tla.ascend.programs.check import check_program
 from tla.ascend.programs.logs import read_log
 from tla.ascend.programs.trace import events
+from tla.kernels import AscendKernel
 
 from night import amount, some
 
@@ -148,6 +149,30 @@ def test_scales_of_mx_types_and_an_index_go_through_an_activation_too():
     )
     assert mx.check().holds
     assert sparse.check().holds
+
+
+def test_as_a_kernel_it_takes_d():
+    kernel = AscendKernel(activated((20, 24, 16), "relu", d=half))
+    x, y, d = -np.ones((20, 16)), np.tile([1, -1], (16, 12)), np.zeros((20, 24), np.float16)
+    kernel.run(x, y, d)
+    assert d[0, :2].tolist() == [0, 16]
+    assert kernel.arguments == ("a", "b", "d")
+    assert kernel.source("ascendc").parameters == ("A_gm", "B_gm", "C_gm", "D_gm")
+    assert kernel.check().holds
+    gelu = AscendKernel(activated((20, 24, 16))).source("catlass")
+    assert f"GM_ADDR {', GM_ADDR '.join(gelu.parameters[3:])}) {{" in gelu.text
+    mx = block(
+        (32, 32, 64),
+        (32, 32, 64),
+        (32, 32, 64),
+        Ascend950,
+        a=fp8_e4m3,
+        b=(fp8_e4m3, ColumnMajor),
+        c=float32,
+        scales=True,
+    )
+    text = AscendKernel(mx).source("catlass")
+    assert f"GM_ADDR {', GM_ADDR '.join(text.parameters[3:])}) {{" in text.text
 
 
 # ------------------------------------------------------------------------------------------------------- flags between
