@@ -45,7 +45,9 @@ FORMULAS = {
     "gelu": lambda x: x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
     "silu": lambda x: x / (1 + np.exp(-x)),
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "tanh": np.tanh,
     "relu": lambda x: np.maximum(x, 0),
+    "leaky_relu": lambda x: np.where(x < 0, x / 100, x),
 }
 #: What the result's error is at most, of the type that is computed in and of that it ends in: of itself, and absolute.
 WITHIN = {half: (2e-3, 2**-7), bf16: (2**-8, 2**-8), float32: (1e-6, 2e-6)}
@@ -60,7 +62,7 @@ def random_block(rng):
     arch = (AtlasA2, Ascend950, AtlasA3)[rng.integers(3)]
     wide = arch is Ascend950
     split = rng.choice([None, "SPLIT_M", "SPLIT_N", "NO_SPLIT"]) if wide else None
-    name = rng.choice([*FORMULAS]) if wide else rng.choice(["gelu", "silu", "relu"])
+    name = rng.choice([*FORMULAS])
     problem = m, n, k = tuple(int(x) for x in rng.integers(1, amount(80, 130), 3))
     c = float32 if split in ("SPLIT_M", "SPLIT_N") or rng.integers(2) else half
     more = {"c": c, "d": rng.choice([None, half, float32, bf16]) if c is float32 else None, "split": split}
@@ -122,6 +124,14 @@ def test_vector_cores_have_the_tiles_that_the_swizzle_of_epilogues_deals():
     begins = {core: [s.body[0].instruction.src for s in parts if s.dst.startswith(f"ub{core}")] for core in (0, 1)}
     every = [8 * i * 64 + 32 * j for i in range(4) for j in range(2)]
     assert begins == {0: every[::2], 1: every[1::2]}
+
+
+def test_leaky_relu_has_the_slope_that_it_is_given():
+    made = activated((8, 16, 16), ("leaky_relu", 0.25))
+    assert made.execute(-np.ones((8, 16)), np.ones((16, 16)))[0, 0] == -4
+    other = activated((8, 16, 16), "leaky_relu")
+    assert made.check().holds
+    assert not check_program(made.programs[0], other.results(other.schedule.table[0])).holds
 
 
 def test_a_column_has_its_scale_before_the_activation():
@@ -340,8 +350,9 @@ def test_every_flag_and_barrier_of_vector_cores_is_needed():
 def test_what_is_not_computed_is_refused():
     small = (32, 32, 32)
     for match, problem, more in (
-        ("one of gelu, silu, sigmoid, relu", small, {"activation": "mish"}),
-        ("Ascend950, which has Divs", small, {"activation": "sigmoid"}),
+        ("one of gelu, silu, sigmoid, tanh, relu, leaky_relu", small, {"activation": "mish"}),
+        ("of leaky_relu alone, a number", small, {"activation": ("relu", 0.1)}),
+        ("of leaky_relu alone, a number", small, {"activation": ("leaky_relu", True)}),
         ("relu=True beside activation=", small, {"relu": True}),
         ("padding= beside activation=", small, {"padding": {"A": "PADDING_ND"}}),
         ("C of the tag zN", small, {"c": (float32, zN)}),
@@ -399,6 +410,7 @@ needs_catlass = pytest.mark.skipif(available() is not None, reason=str(available
 TEXTS = {
     "a workspace": {"d": half, "bias": True},
     "a workspace on Ascend950": {"arch": Ascend950, "activation": "sigmoid"},
+    "a slope": {"activation": ("leaky_relu", 0.2)},
     "unified buffers": {"arch": Ascend950, "split": "SPLIT_M", "d": half, "ub": (8, 64)},
 }
 
