@@ -36,6 +36,7 @@ from tla.ascend import (
 from tla.ascend.programs.check import check_program
 from tla.ascend.programs.logs import read_log
 from tla.ascend.programs.trace import events
+from tla.kernels import AscendKernel
 
 from night import amount, some
 
@@ -44,7 +45,9 @@ FORMULAS = {
     "gelu": lambda x: x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
     "silu": lambda x: x / (1 + np.exp(-x)),
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "tanh": np.tanh,
     "relu": lambda x: np.maximum(x, 0),
+    "leaky_relu": lambda x: np.where(x < 0, x / 100, x),
 }
 #: What the result's error is at most, of the type that is computed in and of that it ends in: of itself, and absolute.
 WITHIN = {half: (2e-3, 2**-7), bf16: (2**-8, 2**-8), float32: (1e-6, 2e-6)}
@@ -59,7 +62,7 @@ def random_block(rng):
     arch = (AtlasA2, Ascend950, AtlasA3)[rng.integers(3)]
     wide = arch is Ascend950
     split = rng.choice([None, "SPLIT_M", "SPLIT_N", "NO_SPLIT"]) if wide else None
-    name = rng.choice([*FORMULAS]) if wide else rng.choice(["gelu", "silu", "relu"])
+    name = rng.choice([*FORMULAS])
     problem = m, n, k = tuple(int(x) for x in rng.integers(1, amount(80, 130), 3))
     c = float32 if split in ("SPLIT_M", "SPLIT_N") or rng.integers(2) else half
     more = {"c": c, "d": rng.choice([None, half, float32, bf16]) if c is float32 else None, "split": split}
@@ -82,7 +85,7 @@ def random_block(rng):
     return activated(problem, str(name), arch, **more), x, y, z, (x @ y + z) * (0.125 if scaled else 1)
 
 
-@pytest.mark.parametrize("seed", range(amount(12, 240)))
+@pytest.mark.parametrize("seed", range(amount(8, 240)))
 def test_the_result_is_the_formula_of_the_product(seed):
     made, x, y, z, c = random_block(np.random.default_rng(seed))
     of = made.plan.activation
@@ -103,13 +106,14 @@ def coarse(element):
 
 def test_a_block_of_catlass_s_example_in_its_own_tiles():
     """Example 27: tiles of C are 64 rows there; here, in two stages, half as many."""
-    made = activated((300, 500, 600), tiles=((128, 256, 256), (128, 256, 64)), d=half, unit_flag=True, cores=4)
+    m, n = amount((130, 40), (300, 500))
+    made = activated((m, n, 40), tiles=((128, 256, 256), (128, 256, 64)), d=half, unit_flag=True, cores=2)
     assert made.plan.activation.tile == (32, 256)
     assert made.check(1).holds
     assert [*made.tensors] == ["A", "B", "C", "D"]
     traffic = {(w.pipe, w.path): w for w in made.traffic}
-    assert [traffic["FIX", "L0C to GM"].bytes, traffic["MTE2", "GM to UB"].bytes] == [300 * 500 * 4] * 2
-    assert traffic["MTE3", "UB to GM"].bytes == 300 * 500 * 2
+    assert [traffic["FIX", "L0C to GM"].bytes, traffic["MTE2", "GM to UB"].bytes] == [m * n * 4] * 2
+    assert traffic["MTE3", "UB to GM"].bytes == m * n * 2
     assert traffic["V", "UB"].instructions >= 8 * traffic["MTE2", "GM to UB"].instructions
 
 
@@ -120,6 +124,14 @@ def test_vector_cores_have_the_tiles_that_the_swizzle_of_epilogues_deals():
     begins = {core: [s.body[0].instruction.src for s in parts if s.dst.startswith(f"ub{core}")] for core in (0, 1)}
     every = [8 * i * 64 + 32 * j for i in range(4) for j in range(2)]
     assert begins == {0: every[::2], 1: every[1::2]}
+
+
+def test_leaky_relu_has_the_slope_that_it_is_given():
+    made = activated((8, 16, 16), ("leaky_relu", 0.25))
+    assert made.execute(-np.ones((8, 16)), np.ones((16, 16)))[0, 0] == -4
+    other = activated((8, 16, 16), "leaky_relu")
+    assert made.check().holds
+    assert not check_program(made.programs[0], other.results(other.schedule.table[0])).holds
 
 
 def test_a_column_has_its_scale_before_the_activation():
@@ -149,12 +161,36 @@ def test_scales_of_mx_types_and_an_index_go_through_an_activation_too():
     assert sparse.check().holds
 
 
+def test_as_a_kernel_it_takes_d():
+    kernel = AscendKernel(activated((20, 24, 16), "relu", d=half))
+    x, y, d = -np.ones((20, 16)), np.tile([1, -1], (16, 12)), np.zeros((20, 24), np.float16)
+    kernel.run(x, y, d)
+    assert d[0, :2].tolist() == [0, 16]
+    assert kernel.arguments == ("a", "b", "d")
+    assert kernel.source("ascendc").parameters == ("A_gm", "B_gm", "C_gm", "D_gm")
+    assert kernel.check().holds
+    gelu = AscendKernel(activated((20, 24, 16))).source("catlass")
+    assert f"GM_ADDR {', GM_ADDR '.join(gelu.parameters[3:])}) {{" in gelu.text
+    mx = block(
+        (32, 32, 64),
+        (32, 32, 64),
+        (32, 32, 64),
+        Ascend950,
+        a=fp8_e4m3,
+        b=(fp8_e4m3, ColumnMajor),
+        c=float32,
+        scales=True,
+    )
+    text = AscendKernel(mx).source("catlass")
+    assert f"GM_ADDR {', GM_ADDR '.join(text.parameters[3:])}) {{" in text.text
+
+
 # ------------------------------------------------------------------------------------------------------- flags between
 
 
 def test_after_15_blocks_a_core_waits_until_its_vector_cores_have_come_so_far():
     """A flag counts to 15. By then its core asks whether they are waited for: without that one more may be set."""
-    made = activated((32 * 33, 16, 16), "relu")
+    made = activated((32 * 32, 16, 16), "relu")
     report = made.check()
     assert report.holds, str(report)
     back = [s for s in made.programs[0].body if "MTE2_FIX" in getattr(s, "event", "")]
@@ -280,19 +316,19 @@ OVER_UB = {
 
 
 def spaced():
-    return activated((40, 100, 50), d=half, ub=(16, 32))
+    return activated((40, 70, 16), d=half, ub=(16, 32))
 
 
 def over_ub():
-    return activated((40, 100, 50), arch=Ascend950, split="SPLIT_M", ub=(8, 64), d=half)
+    return activated((40, 70, 16), arch=Ascend950, split="SPLIT_M", ub=(8, 64), d=half)
 
 
-@pytest.mark.parametrize("fault", [*some({**COMPUTED, **SPACED}, 6)])
+@pytest.mark.parametrize("fault", [*some({**COMPUTED, **SPACED}, 8)])
 def test_a_fault_over_the_workspace_is_found(fault):
     require_found(spaced(), *{**COMPUTED, **SPACED}[fault])
 
 
-@pytest.mark.parametrize("fault", [*some({**COMPUTED, **OVER_UB}, 5)])
+@pytest.mark.parametrize("fault", [*some({**COMPUTED, **OVER_UB}, 7)])
 def test_a_fault_over_unified_buffers_is_found(fault):
     require_found(over_ub(), *{**COMPUTED, **OVER_UB}[fault])
 
@@ -303,7 +339,7 @@ def test_every_flag_and_barrier_of_vector_cores_is_needed():
     body, program = made.programs[0].body, made.programs[0]
     mine = [i for i, s in enumerate(body) if "AIV" in str(getattr(s, "event", getattr(s, "pipe", "")))]
     assert len(mine) > 60
-    for i in some(mine, 12):
+    for i in some(mine, 24):
         changed = replace(program, body=(*body[:i], *body[i + 1 :]))
         assert not check_program(changed, made.results(made.schedule.table[0])).holds, body[i]
 
@@ -314,8 +350,9 @@ def test_every_flag_and_barrier_of_vector_cores_is_needed():
 def test_what_is_not_computed_is_refused():
     small = (32, 32, 32)
     for match, problem, more in (
-        ("one of gelu, silu, sigmoid, relu", small, {"activation": "mish"}),
-        ("Ascend950, which has Divs", small, {"activation": "sigmoid"}),
+        ("one of gelu, silu, sigmoid, tanh, relu, leaky_relu", small, {"activation": "mish"}),
+        ("of leaky_relu alone, a number", small, {"activation": ("relu", 0.1)}),
+        ("of leaky_relu alone, a number", small, {"activation": ("leaky_relu", True)}),
         ("relu=True beside activation=", small, {"relu": True}),
         ("padding= beside activation=", small, {"padding": {"A": "PADDING_ND"}}),
         ("C of the tag zN", small, {"c": (float32, zN)}),
@@ -373,6 +410,7 @@ needs_catlass = pytest.mark.skipif(available() is not None, reason=str(available
 TEXTS = {
     "a workspace": {"d": half, "bias": True},
     "a workspace on Ascend950": {"arch": Ascend950, "activation": "sigmoid"},
+    "a slope": {"activation": ("leaky_relu", 0.2)},
     "unified buffers": {"arch": Ascend950, "split": "SPLIT_M", "d": half, "ub": (8, 64)},
 }
 

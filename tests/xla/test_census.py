@@ -176,7 +176,7 @@ def test_the_census_of_one_file_counts_each_shape_and_space(tmp_path):
     found, memory = xla.census(path), xla.memory(path)
     assert found.programs == 1
     assert found.shapes["f32[3]{0:T(128)}"] == (2, 1024, 1000)
-    assert found.shapes["f32[3,128]{1,0:T(8,128)S(2)}"] == (1, 4096, 4096 - 1536)
+    assert found.shapes["f32[4,128]{1,0:T(8,128)S(3)}"] == (1, 4096, 4096 - 2048)
     assert len(found.shapes) == 26
     assert [*found.shapes] == sorted(found.shapes)
     peaks = sorted(((p.bytes, p.space, p.waste) for p in memory.peak.values()), key=lambda p: (-p[0], p[1]))

@@ -78,14 +78,14 @@ class AscendKernel:
             return ("a", "b", "c", *(["bias"] if self.block.bias else []))
         plan = self.block.plan
         beside = (plan.bias, ["bias"]), (plan.scales, ["scale_a", "scale_b"]), (plan.channels, ["scale"])
-        return ("a", "b", "c", *(name for there, names in beside if there for name in names))
+        return ("a", "b", plan.result[0].lower(), *(name for there, names in beside if there for name in names))
 
     def run(self, *arguments: Any) -> None:
         """Run every block of the problem on numpy, by the cores that the schedule deals them to: each instruction as
         its fields say.
 
-        arguments   numpy arrays or tensors, as `.arguments` names them: c is written in place; where slices of k are
-                    added, they are added to what c holds. A sparse b is given whole
+        arguments   numpy arrays or tensors, as `.arguments` names them: c is written in place, or d that an activation
+                    makes; where slices of k are added, they are added to what c holds. A sparse b is given whole
         Raises      RankError for another number of arrays; what the block's execute raises
 
         >>> import numpy as np
@@ -102,14 +102,14 @@ class AscendKernel:
         names = self.arguments
         if len(arguments) != len(names):
             what = f"{len(arguments)} arrays of a kernel of ({', '.join(names)})"
-            raise RankError(what, f"{len(names)}", "give an array for each, c among them")
+            raise RankError(what, f"{len(names)}", f"give an array for each, {names[2]} among them")
         given = {name: numbers_of(name, x) for name, x in zip(names, arguments)}
         more: dict[str, Any] = {name: given[name] for name in ("bias", "scale") if name in given}
         if "scale_a" in given:
             more["scales"] = given["scale_a"], given["scale_b"]
         if not isinstance(self.block, ConvolutionBlocks) and self.block.plan.adds:
             more["before"] = given["c"]
-        copy(self.block.execute(given["a"], given["b"], **more), arguments[names.index("c")])
+        copy(self.block.execute(given["a"], given["b"], **more), arguments[2])
 
     def check(self) -> Report:
         """Check the program of every core, in every order that its flags allow: what each pipe touches, what it races
@@ -177,7 +177,9 @@ class AscendKernel:
     def _parameters(self, target: str) -> tuple[str, ...]:
         """The parameters of the function of a text."""
         if target == "catlass":
-            return "m", "n", "k", "a", "b", "c"
+            plan = self.block.plan  # type: ignore[union-attr]
+            beside = (plan.scales, ("scaleA", "scaleB")), (plan.activation is not None, ("d",))
+            return "m", "n", "k", "a", "b", "c", *(x for there, names in beside if there for x in names)
         if target == "dsl":
             return "gm_a", "gm_b", "gm_c"
         if not isinstance(self.block, AnyMatmulBlock):

@@ -343,14 +343,11 @@ TLA_LOG_ONE(Exp) TLA_LOG_ONE(Relu)
     template <typename T, bool = true>                                                                                          \
     inline void NAME(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalar, uint64_t mask, uint8_t repeats, const UnaryRepeatParams& params) \
     { TLA_LOG_ARGS(NAME, dst, src, scalar, mask, repeats, params); }
-TLA_LOG_SCALAR(Adds) TLA_LOG_SCALAR(Muls) TLA_LOG_SCALAR(Axpy)
+TLA_LOG_SCALAR(Adds) TLA_LOG_SCALAR(Muls) TLA_LOG_SCALAR(Axpy) TLA_LOG_SCALAR(LeakyRelu)
 enum class RoundMode;
 template <typename T, typename U, bool = true>
 inline void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& mode, uint64_t mask, uint8_t repeats, const UnaryRepeatParams& params)
 { TLA_LOG_ARGS(Cast, dst, src, mode, mask, repeats, params); }
-template <typename T, bool = true>
-inline void Divs(const LocalTensor<T>& dst, const T& scalar, const LocalTensor<T>& src, uint64_t mask, uint8_t repeats, const UnaryRepeatParams& params)
-{ TLA_LOG_ARGS(Divs, dst, scalar, src, mask, repeats, params); }
 template <typename T> inline void Brcb(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint8_t repeats, const BrcbRepeatParams& params)
 { TLA_LOG_ARGS(Brcb, dst, src, repeats, params); }
 template <typename T, bool = true>

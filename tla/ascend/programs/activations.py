@@ -4,13 +4,14 @@ UB.
 An activation is a list of vector instructions, those of CATLASS's epilogue tiles, with a barrier between two as each reads
 what the one before has written. UB has two stages of a tile, what comes and what leaves.
 
-Source: CATLASS `TileElemWiseGelu`, `TileElemWiseSilu` (examples 27 and 28), `Epilogue::Fusion::Sigmoid`,
-`BlockEpilogue` of `EpilogueAtlasA2ElemWiseNoSource`.
+Source: CATLASS `TileElemWiseGelu`, `TileElemWiseSilu` (examples 27 and 28), `BlockEpilogue` of
+`EpilogueAtlasA2ElemWiseNoSource`.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
@@ -24,7 +25,7 @@ from ..architecture import Architecture
 from ..schedules.schedule import positive
 from ..tags import RowMajor
 from ..transfers.side import tensor_at
-from ..vectors.instruction import EITHER, SCALAR_FIRST, VectorInstruction
+from ..vectors.instruction import VectorInstruction
 from ..vectors.plan import vector
 from .statements import Compute, Part, PipeBarrier, SetFlag, WaitFlag
 
@@ -35,29 +36,39 @@ BESIDE, STAGES = 2, 2
 
 
 class Step(NamedTuple):
-    """A vector instruction of an activation: its name, whether each source is what came (C) or what was made (D), its
-    scalar, and its mode."""
+    """A vector instruction of an activation: its name, whether each source is in the buffer of what came (C) or of what is
+    made (D), its scalar, and in which of them the result comes to lie."""
 
     name: str
     sources: str
     scalar: float | None = None
-    mode: str = ""
+    dst: str = "D"
 
 
-_SIGMOID = (Step("Muls", "C", -1.0), Step("Exp", "D"), Step("Adds", "D", 1.0))
-#: Activation -> its instructions. GELU is by tanh: x / (1 + exp(-1.595769121 (x + 0.044715 x^3))).
+def _inverse(begin: tuple[Step, ...], over: float) -> tuple[Step, ...]:
+    """The steps of over / (1 + exp(what begins)): numbers that are all `over` take the place of what came, as a division by
+    a scalar of AtlasA2 has no other way, and Reciprocal is not exact."""
+    return (*begin, *_EXP, Step("Duplicate", "", over, "C"), Step("Div", "CD"))
+
+
+_EXP = (Step("Exp", "D"), Step("Adds", "D", 1.0))
+_MINUS = (Step("Muls", "C", -1.0),)
+#: Activation -> its instructions. GELU is by tanh: x / (1 + exp(-1.595769121 (x + 0.044715 x^3))); tanh is 1 - 2 / (1 +
+#: exp(2 x)).
 ACTIVATIONS: Mapping[str, tuple[Step, ...]] = {
     "gelu": (
         Step("Mul", "CC"),
         Step("Mul", "DC"),
         Step("Axpy", "C", 1 / 0.044715),
         Step("Muls", "D", -1.595769121 * 0.044715),
-        *_SIGMOID[1:],
+        *_EXP,
         Step("Div", "CD"),
     ),
-    "silu": (*_SIGMOID, Step("Div", "CD")),
-    "sigmoid": (*_SIGMOID, Step("Divs", "D", 1.0, SCALAR_FIRST)),
+    "silu": (*_MINUS, *_EXP, Step("Div", "CD")),
+    "sigmoid": _inverse(_MINUS, 1.0),
+    "tanh": (*_inverse((Step("Muls", "C", 2.0),), -2.0), Step("Adds", "D", 1.0)),
     "relu": (Step("Relu", "C"),),
+    "leaky_relu": (Step("LeakyRelu", "C", 0.01),),
 }
 
 #: A part of a matrix: where it begins, and its sizes.
@@ -79,6 +90,7 @@ class Activation:
     name         of ACTIVATIONS;  arch  the architecture
     element, to  the types of what comes, which is computed in, and of what leaves
     tile         the rows and columns of a tile at most
+    slope        of leaky_relu, what negative numbers are multiplied by
 
     Source: CATLASS `BlockEpilogue`.
     """
@@ -88,6 +100,13 @@ class Activation:
     element: Element
     to: Element
     tile: tuple[int, int]
+    slope: float | None = None
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps, with the slope of leaky_relu."""
+        found = ACTIVATIONS[self.name]
+        return found if self.slope is None else tuple(s._replace(scalar=self.slope) for s in found)
 
     @property
     def casts(self) -> bool:
@@ -121,29 +140,29 @@ class Activation:
         tensors = {"C": tile, **{x: tensor_at("UB", self.layout(e, (m, n))) for x, e in self.made}}
         for number, (dst, sources, made) in enumerate(self._planned(tensors)):
             yield from [PipeBarrier(pipe)] if number else []
-            read = [*sources, *"D" * (len(made[0].elements) - 1 - len(sources))]
+            read = sources + dst * (len(made[0].elements) - 1 - len(sources))
             operands = (names[dst], *(names[x] for x in read))
             yield Part(f"{self.name}: {made[0].name}", None, None, tuple(Compute(operands, (i,)) for i in made))
 
-    def _planned(
-        self, tensors: Mapping[str, Tensor]
-    ) -> Iterator[tuple[str, Iterable[str], tuple[VectorInstruction, ...]]]:
+    def _planned(self, tensors: Mapping[str, Tensor]) -> Iterator[tuple[str, str, tuple[VectorInstruction, ...]]]:
         """The result, the sources and the instructions of each step."""
-        for s in ACTIVATIONS[self.name]:
-            more: dict[str, Any] = {"scalar": s.scalar, "mode": s.mode, "element": self.element}
-            sides = (tensors["D"], *(tensors[x] for x in s.sources))
-            yield "D", s.sources, vector(s.name, *sides, arch=self.arch, **more)
+        for s in self.steps:
+            more: dict[str, Any] = {"scalar": s.scalar, "element": self.element}
+            sides = (tensors[s.dst], *(tensors[x] for x in s.sources))
+            yield s.dst, s.sources, vector(s.name, *sides, arch=self.arch, **more)
         if self.casts:
             kinds = (self.to, self.element)
             yield "Cast", "D", vector("Cast", tensors["Cast"], tensors["D"], element=kinds, arch=self.arch)
 
     def applied(self, x: V, apply: Callable[[VectorInstruction, list[V]], V]) -> V:
-        """What the activation makes of x: `apply` says what an instruction makes of its sources, one with which it
-        reads what was there included."""
+        """Apply the activation to x.
+
+        apply   gives what an instruction makes of its sources, of which the last may be what was there before
+        """
         held, tensor = {"C": x, "D": x}, tensor_at("UB", Layout((8,), (1,)))
         made = ""
         for made, sources, (i, *_more) in self._planned(dict.fromkeys(("C", "D", "Cast"), tensor)):
-            read = [*sources, *"D" * (len(i.elements) - 1 - len([*sources]))]
+            read = sources + made * (len(i.elements) - 1 - len(sources))
             held[made] = apply(i, [held[s] for s in read])
         return held[made]
 
@@ -174,14 +193,17 @@ def tile_statements(core: str, stage: int, comes: Part | None, computed: Iterabl
     yield from (leaves, SetFlag(f"{mte3}_{v}", stage))
 
 
-def require_activation(activation: object, arch: Architecture) -> str:
-    """The name of an activation; LeafTypeError for others, and for those that an architecture has not."""
-    if not isinstance(activation, str) or activation not in ACTIVATIONS:
+def require_activation(given: object) -> tuple[str, float | None]:
+    """The name of an activation, and the slope of leaky_relu where it is given; LeafTypeError for others."""
+    name, slope = given if isinstance(given, tuple) and len(given) == 2 else (given, None)
+    if not isinstance(name, str) or name not in ACTIVATIONS:
         expected = f"one of {', '.join(ACTIVATIONS)}"
-        raise LeafTypeError(f"the activation {activation!r:.40}", expected, "compute it by vector(), step by step")
-    if any(x.name in EITHER for x in ACTIVATIONS[activation]) and "AtlasA" in arch.name:
-        raise LeafTypeError(f"{activation} on {arch}", "Ascend950, which has Divs", "write arch=Ascend950")
-    return activation
+        raise LeafTypeError(f"the activation {given!r:.40}", expected, "compute it by vector(), step by step")
+    number = isinstance(slope, (int, float)) and not isinstance(slope, bool) and math.isfinite(slope)
+    if name is not given and (name != "leaky_relu" or not number):
+        expected = "of leaky_relu alone, a number"
+        raise LeafTypeError(f"the activation {given!r:.40} with a slope", expected, 'write ("leaky_relu", 0.01)')
+    return name, slope
 
 
 def require_pair(what: str, given: object) -> tuple[int, int]:

@@ -118,7 +118,7 @@ class Epilogue:
         return together(check_program(p, [self.result(number)]) for number, p in chosen)
 
     def result(self, core: int) -> Copied:
-        """What a vector core makes of C."""
+        """The part of D that a vector core makes."""
         return Copied("D", "C", tuple(self.boxes(core)), self.activation)
 
     def execute(self, c: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -151,7 +151,7 @@ class Epilogue:
 
 
 def epilogue(
-    activation: str,
+    activation: str | tuple[str, float],
     shape: tuple[int, int],
     tile: tuple[int, int] = (64, 128),
     arch: Architecture | str = AtlasA2,
@@ -162,7 +162,7 @@ def epilogue(
 ) -> Epilogue:
     """Make the work of vector cores that computes an activation of a product.
 
-    activation   gelu, silu, relu, or on Ascend950 sigmoid
+    activation   gelu, silu, sigmoid, tanh, relu, leaky_relu, or ("leaky_relu", slope)
     shape, tile  the rows and columns of C, and those of a tile of it
     element, to  the types of C and D; to: by default that of C
     cores        the number of cores for matrices, each with two vector cores beside
@@ -181,8 +181,8 @@ def epilogue(
     """
     arch, given = as_architecture(arch), as_element(element)
     target = given if to is None else as_element(to)
-    name, whole = require_activation(activation, arch), require_pair("shape of an epilogue", shape)
-    of = Activation(name, arch, given, target, require_pair("tile of an epilogue", tile))
+    (name, slope), whole = require_activation(activation), require_pair("shape of an epilogue", shape)
+    of = Activation(name, arch, given, target, require_pair("tile of an epilogue", tile), slope)
     made = Epilogue(whole, of, positive("cores", cores))
     _ = made.buffers, made.programs
     return made

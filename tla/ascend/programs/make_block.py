@@ -67,7 +67,7 @@ def block(
     sparse: bool = False,
     split: str | None = None,
     padding: Mapping[str, str] | None = None,
-    activation: str | None = None,
+    activation: str | tuple[str, float] | None = None,
     d: Any = None,
     ub: tuple[int, int] | None = None,
 ) -> Any:
@@ -96,8 +96,8 @@ def block(
     padding        {"A": "PADDING_NZ", "B": "PADDING_ND"}: what vector cores lay out anew before, in a workspace that the
                    kernel is given: PADDING_ND in rows of whole 512 bytes, PADDING_NZ in fractals (on AtlasA2 and AtlasA3),
                    PADDING_BLOCK_ND in blocks of rows, each a tile of L1
-    activation     gelu, silu, relu, or on Ascend950 sigmoid: of C, half or float, which then lies in a workspace that the
-                   kernel is given, or with split= in the unified buffers alone
+    activation     gelu, silu, sigmoid, tanh, relu, leaky_relu, or ("leaky_relu", slope): of C, half or float, which then
+                   lies in a workspace that the kernel is given, or with split= in the unified buffers alone
     d              the type of D, or with its layout; by default that of C
     ub             (m, n) of what a unified buffer holds of C at a time; by default half of l1's rows, or as many as fit
     Returns        MatmulBlock; of sizes that are names AnyMatmulBlock, whose matrices have tags
@@ -115,7 +115,7 @@ def block(
     arch = as_architecture(arch)
     options: dict[str, Any] = {"unit_flag": unit_flag, "quant": quant, "scale": scale, "relu": relu, "scales": scales}
     options |= {"sparse": sparse, "split": split}
-    _require_alone(activation, d, ub, {"relu=True": relu, "padding=": bool(padding)})
+    _require_alone(activation, d, ub, {"relu=True": relu, "padding=": padding is not None})
     tiles, inner = (_sizes(what, x) for what, x in (("l1", l1), ("l0", l0)))
     sizes = _any_sizes(problem)
     open_ = sizes is not None
@@ -184,7 +184,7 @@ def block(
     padded = tuple(x.name for x in matrices)
     plan = Plan(arch, left, right, out, total, bias, tiling, adds=adds, padded=padded, **options)
     if activation is not None:
-        plan = _with_activation(plan, require_activation(activation, arch), d, ub)
+        plan = _with_activation(plan, *require_activation(activation), d, ub)
     _require_vector_starts(schedule, plan)
     _ = plan.buffers
     return MatmulBlock(sizes, plan, schedule, paddings_of(arch, matrices, schedule.cores) if matrices else None)
@@ -206,7 +206,7 @@ def _require_numbers(activation: object) -> None:
         raise LeafTypeError("activation= of a block of sizes that are names", "sizes that are numbers", fix)
 
 
-def _with_activation(plan: Plan, name: str, d: Any, ub: Any) -> Plan:
+def _with_activation(plan: Plan, name: str, slope: float | None, d: Any, ub: Any) -> Plan:
     """A plan whose C goes through an activation to D, in tiles that UB has room for."""
     m, n, _ = plan.sizes
     if plan.adds:
@@ -215,7 +215,7 @@ def _with_activation(plan: Plan, name: str, d: Any, ub: Any) -> Plan:
         raise LeafTypeError(f"activation= of C of the tag {plan.c.tag}", "RowMajor", f"write c={plan.c.element}")
     out = Operand(plan.c.element, RowMajor, RowMajor.MakeLayout(plan.c.element, m, n)) if d is None else None
     out = out or _operand("d", d, (m, n), False)
-    of = Activation(name, plan.arch, plan.c.element, out.element, (1, 1))
+    of = Activation(name, plan.arch, plan.c.element, out.element, (1, 1), slope)
     tile = _tile(plan, of) if ub is None else require_pair("ub of a block", ub)
     return replace(plan, activation=replace(of, tile=tile), d=out)
 

@@ -128,8 +128,8 @@ class MatmulBlock:
         return together([*before, *(check_program(p, self.results(blocks)) for p, blocks in chosen)])
 
     def results(self, blocks: tuple[Block, ...]) -> list[Product]:
-        """What a core with these blocks leaves in global memory: the result, and before it C in the workspace that an
-        activation takes it from."""
+        """The results that a core with these blocks leaves in global memory; before that of an activation C in the
+        workspace that it is taken from."""
         made, of = self.result(blocks), self.plan.activation
         return [made] if of is None else [*[made] * ("C" in self.tensors), made._replace(c="D", activation=of)]
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 #: What a cell holds that nothing was written to; a zero; and what is no element and no sum.
 POISON, ZERO, GARBAGE = -1, -2, -3
 
+#: What holds one number everywhere: cells from here on down, by the number of its term.
+_CONSTANT = -4
 #: A sum of products: its number, its row and its column lie in these bits behind the one that says that it is one.
 _SUM, _BITS = 1 << 62, 20
 _MOST = 1 << _BITS
@@ -147,17 +149,24 @@ class Origins(Machine):
         read = [self.read(x) for x in sources]
         if i.name in _MOVES:
             return read[0]
-        by_element = i.name in OPERATIONS and read and all(x.shape == shape for x in read)
-        return self.applied(i, read) if by_element else np.full(shape, GARBAGE, np.int64)
+        by_element = i.name in OPERATIONS and all(x.shape == shape for x in read)
+        return np.broadcast_to(self.applied(i, read) if by_element else GARBAGE, shape)
 
     def applied(self, i: VectorInstruction, read: Sequence[Any]) -> Any:
-        """Tell what a vector instruction makes of its sources, sums of one row and column; of others GARBAGE."""
+        """Tell what a vector instruction makes of its sources, sums of one row and column and constants; of others
+        GARBAGE; of no source a constant."""
         import numpy as np
 
-        sides = [self._as_sums(x) for x in read]
-        place = sides[0] & ((1 << 2 * _BITS) - 1)
-        good = np.all([(x >= _SUM) & (x & ((1 << 2 * _BITS) - 1) == place) for x in sides], axis=0)
-        numbers = np.array([(x >> 2 * _BITS & (_MOST - 1))[good] for x in sides])
+        if not read:
+            return np.array(_CONSTANT - self._number((function_term(i, ()),)))
+        sides = np.broadcast_arrays(*(self._as_sums(x) for x in read))
+        place = np.full(sides[0].shape, -1)
+        for x in sides:
+            place = np.where((place < 0) & (x >= _SUM), x & ((1 << 2 * _BITS) - 1), place)
+        same = [(x <= _CONSTANT) | (x >= _SUM) & (x & ((1 << 2 * _BITS) - 1) == place) for x in sides]
+        good = np.all([*same, place >= 0], axis=0)
+        own = (np.where(x <= _CONSTANT, _CONSTANT - x, x >> 2 * _BITS & (_MOST - 1)) for x in sides)
+        numbers = np.array([x[good] for x in own])
         found, which = np.unique(numbers, axis=1, return_inverse=True)
         every = [self._number((function_term(i, [self.sums[n] for n in x]),)) for x in found.T.tolist()]
         out = np.full(place.shape, GARBAGE, np.int64)
@@ -373,6 +382,8 @@ class Origins(Machine):
         """Tell what a cell holds, for people."""
         if held in _TOLD:
             return _TOLD[held]
+        if held <= _CONSTANT:
+            return str(self.sums[_CONSTANT - held][0])
         found = self.sum_of(held)
         if found is not None:
             row, column, terms = found

@@ -89,7 +89,7 @@ def ascendc(
 
 
 def formula(plan: Plan) -> str:
-    """What a block computes, in words."""
+    """The formula of what a block computes."""
     product = f"A * B{' + bias' * plan.bias}"
     return f"C = {product}" if plan.activation is None else f"D = {plan.activation.name}({product})"
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...core.cache import plain_memo
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError, Reason
 from ...core.ints import known, leaf
@@ -92,6 +93,13 @@ CASTS: Mapping[tuple[str, str], str] = {
     ("float", "int32"): "CAST_RINT",
     ("int32", "float"): "CAST_RINT",
 }
+
+
+@plain_memo
+def _relative(name: str, fields: tuple[tuple[str, int], ...], elements: tuple[Element, ...]) -> tuple[Any, ...]:
+    """The offsets of the elements of each operand from its place on: a row for each repeat."""
+    i = VectorInstruction(name, (0,) * len(elements), dict(fields), elements)
+    return tuple(offsets_in(layout).T for layout in i.operands)
 
 
 @dataclass(frozen=True)
@@ -189,9 +197,7 @@ class VectorInstruction:
         """The offsets of the elements of each operand: a row for each repeat."""
         import numpy as np
 
-        found = []
-        for layout, at in zip(self.operands, self.places):
-            found.append(np.add(at, offsets_in(layout)).T)
+        found = [at + x for x, at in zip(_relative(self.name, (*self.parameters.items(),), self.elements), self.places)]
         if self.table:
             size = self.elements[1].bits // 8
             found[1] = self.places[1] + np.array([self.table]) // size + self.parameters["srcBaseAddr"] // size
