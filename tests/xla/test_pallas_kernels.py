@@ -359,7 +359,10 @@ def test_specs_of_pallas_are_read_as_they_are():
     assert (call.vmem, call.traffic, call.windows) == (32768, 0, ())
     assert "1 step on v5e" in str(call)
     for mode, says in (
-        (pl.Buffered(2, use_lookahead=True), "a block with lookahead"),  # JAX 0.10 lowers none, and it counted as two buffers
+        (
+            pl.Buffered(2, use_lookahead=True),
+            "a block with lookahead",
+        ),  # JAX 0.10 lowers none, and it counted as two buffers
         *(((pl.Buffered(1, revisit=pl.RevisitMode.ANY), "RevisitMode.ANY"),) if hasattr(pl, "RevisitMode") else ()),
     ):
         given = pl.BlockSpec((8, 128), lambda i: (i, 0), pipeline_mode=mode)
