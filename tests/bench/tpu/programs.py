@@ -639,6 +639,96 @@ def offload(rng, devices):
     return Program(jax.grad(loss), (struct(devices, (layers, n, n), dtype), struct(devices, (m, n), dtype)))
 
 
+@family
+def hosted(rng, devices):
+    """A part of the step that the host computes."""
+    from jax.experimental.compute_on import compute_on
+
+    n, m = width(rng, 64, 1024), width(rng, 64, 1024)
+
+    def run(x, y):
+        @compute_on("device_host")
+        @jax.jit
+        def there(a):
+            return a * 2 + 1
+
+        h = jnp.sin(x) @ y
+        return there(h) + jnp.cos(h)
+
+    return Program(run, (struct(devices, (n, m)), struct(devices, (m, n))))
+
+
+@family
+def stencil(rng, devices):
+    """A grid over a mesh, whose edges go to the neighbours in each step."""
+    count = len(devices)
+    rows, n, m, times = count // 2, rng.randint(8, 600), rng.randint(8, 900), rng.randint(2, 60)
+    mesh = Mesh(numpy.array(devices).reshape(rows, 2), ("r", "c"))
+
+    def local(u):
+        def step(_, u):
+            above = lax.ppermute(u[-1:], "r", [(k, (k + 1) % rows) for k in range(rows)])
+            below = lax.ppermute(u[:1], "r", [(k, (k - 1) % rows) for k in range(rows)])
+            left, right = lax.ppermute(u[:, -1:], "c", [(0, 1)]), lax.ppermute(u[:, :1], "c", [(1, 0)])
+            p = jnp.concatenate([above, u, below], 0)
+            p = jnp.concatenate([jnp.pad(left, ((1, 1), (0, 0))), p, jnp.pad(right, ((1, 1), (0, 0)))], 1)
+            return 0.25 * (p[:-2, 1:-1] + p[2:, 1:-1] + p[1:-1, :-2] + p[1:-1, 2:])
+
+        u = lax.fori_loop(0, times, step, u)
+        return u, lax.pmax(jnp.abs(u).max(), ("r", "c"))
+
+    run = jax.shard_map(local, mesh=mesh, in_specs=P("r", "c"), out_specs=(P("r", "c"), P()))
+    return Program(run, (placed(mesh, (n * rows, m * 2), ("r", "c")),), {"donate_argnums": (0,)})
+
+
+@family
+def ragged(rng, devices):
+    """Rows that each device sends to the others, as many as its table says."""
+    count, n, m = len(devices), 16 * rng.randint(1, 40), 8 * rng.randint(1, 100)
+    mesh = Mesh(numpy.array(devices), ("e",))
+
+    def local(x, out, *sizes):
+        y = lax.ragged_all_to_all(x, out, *(s[0] for s in sizes), axis_name="e")
+        return y * 2, y.sum()[None]
+
+    run = jax.shard_map(local, mesh=mesh, in_specs=(P("e"),) * 6, out_specs=(P("e"), P("e")), check_vma=False)
+    rows = [placed(mesh, (count * k * n, m), ("e",), "bfloat16") for k in (1, 2)]
+    return Program(run, (*rows, *[placed(mesh, (count, count), ("e",), "int32")] * 4))
+
+
+@family
+def serving(rng, devices):
+    """One step of a decoder that is split over a mesh, with a cache of int8 at a place of its own for each sequence."""
+    mesh = mesh_of(devices, rng)
+    shards = mesh.shape["model"]
+    layers, b, t, heads, d = rng.randint(1, 4), 8 * mesh.shape["data"], width(rng, 64, 512), 2 * shards, 64
+
+    def step(weights, keys, values, x, at):
+        def put(cache, new):
+            def one(cache, new, at):
+                return lax.dynamic_update_slice(cache, new[None].astype(cache.dtype), (at, 0, 0))
+
+            return jax.vmap(one)(cache, new, at)
+
+        def layer(x, of):
+            wq, wk, wv, wo, k, v = of
+            q, new_k, new_v = (jnp.einsum("be,ehd->bhd", x, w) for w in (wq, wk, wv))
+            k, v = put(k, new_k), put(v, new_v)
+            scores = jnp.einsum("bhd,bthd->bht", q, k.astype(x.dtype)).astype("float32")
+            scores = jnp.where(jnp.arange(t) <= at[:, None, None], scores, -1e9)
+            out = jnp.einsum("bht,bthd->bhd", jax.nn.softmax(scores).astype(x.dtype), v.astype(x.dtype))
+            return x + jnp.einsum("bhd,hde->be", out, wo), (k, v)
+
+        return lax.scan(layer, x, (*weights, keys, values))
+
+    n = heads * d
+    weights = [placed(mesh, (layers, n, heads, d), (None, None, "model"), "bfloat16")] * 3
+    weights.append(placed(mesh, (layers, heads, d, n), (None, "model"), "bfloat16"))
+    cache = placed(mesh, (layers, b, t, heads, d), (None, "data", None, "model"), "int8")
+    x, at = placed(mesh, (b, n), ("data",), "bfloat16"), placed(mesh, (b,), ("data",), "int32")
+    return Program(step, (weights, cache, cache, x, at), {"donate_argnums": (1, 2)})
+
+
 # ------------------------------------------------------------------------------------------------------ kernels
 
 

@@ -86,7 +86,7 @@ class KernelCall:
     def __str__(self) -> str:
         capacity = TARGETS[self.target].capacity[verdicts.VMEM]
         lines = [
-            f"grid       ({','.join(map(str, self.grid))}), {math.prod(self.grid):,} steps on {self.target}",
+            f"grid       ({','.join(map(str, self.grid))}), {_counted(math.prod(self.grid), 'step')} on {self.target}",
             f"compiles   {'yes' if self.compiles else f'no: {self.refused}'}",
             f"VMEM       {self.vmem:,} of {capacity:,} bytes, {self.vmem / capacity:.1%}",
             f"HBM        {self.traffic:,} bytes copied",
@@ -95,8 +95,15 @@ class KernelCall:
             sizes = ",".join("None" if n is None else str(n) for n in w.block.extents)
             array = f"{w.block.element_type}[{','.join(map(str, w.block.array))}]"
             kind = "result" if w.output else "argument"
-            lines.append(f"{kind:10} ({sizes}) of {array}: {w.copies:,} copies, {w.bytes:,} bytes")
+            lines.append(f"{kind:10} ({sizes}) of {array}: {_counted(w.copies, 'copy')}, {w.bytes:,} bytes")
         return "\n".join([*lines, *(f"change     {text}" for text in self.advice)])
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {_MANY[noun]}"
+
+
+_MANY = {"copy": "copies", "step": "steps"}
 
 
 def pallas_call(

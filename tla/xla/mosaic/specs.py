@@ -38,8 +38,19 @@ def row_of(row: Any) -> Sequence[Any] | None:
         return None
     extents = shape if spec.block_shape is None else spec.block_shape
     index_map = (lambda *_step: (0,) * len(shape)) if spec.index_map is None else spec.index_map
-    mode = spec.pipeline_mode
+    mode = _checked_mode(spec.pipeline_mode)
     return (kind, shape, extents, index_map) if mode is None else (kind, shape, extents, index_map, mode)
+
+
+def _checked_mode(mode: Any) -> Any:
+    """A pipeline mode that pallas_call on TPU takes, and whose copies are known."""
+    if getattr(mode, "use_lookahead", False):
+        what, fix = "a block with lookahead", "leave it out: pltpu.emit_pipeline takes it"
+        raise RangeError(what, "pl.Buffered(1) or pl.Buffered(2), as pallas_call takes them", fix)
+    if getattr(getattr(mode, "revisit", None), "value", "") == "any":
+        what, fix = "a block with RevisitMode.ANY", "leave it out, and let equal steps follow each other"
+        raise RangeError(what, "blocks that are visited once: how often others are copied is not known", fix)
+    return mode
 
 
 def _checked_row(row: Any) -> Sequence[Any]:

@@ -16,7 +16,7 @@ from ...core.cache import plain_memo
 from ...core.errors import LoweringError, RangeError
 from ...core.leaf_arithmetic import ceil_div
 from ..shapes.array_shape import ArrayShape
-from ..shapes.sizes import element_count, size_if_known
+from ..shapes.sizes import size_if_known
 from ..shapes.values import BufferShape, Shape, TupleShape
 from . import aliasing
 from .instruction import Instruction
@@ -32,8 +32,8 @@ MAX_STEPS = 2**22
 MAX_CALLS = 100
 #: A pointer in the table of a tuple [bytes].
 POINTER = 4
-#: Spaces of sync flags, whatever tiles a shape has there: a flag is a word.
-FLAGS = frozenset({2, 8, 10})
+#: Spaces of sync flags.
+_FLAGS = frozenset({2, 8, 10})
 #: An array without tiles takes a multiple of this many elements in the spaces that the compiler tiles arrays in.
 _UNTILED, _TILED_SPACES = 1024, frozenset({0, 4, 6})
 
@@ -484,6 +484,11 @@ _CALLERS: dict[str, _Caller] = {
 }
 
 
+def is_flag(shape: ArrayShape) -> bool:
+    """Whether a shape is that of one sync flag, which is a word, whatever tiles it has."""
+    return not shape.dimensions and shape.effective_layout.memory_space in _FLAGS
+
+
 def _allocate(found: Flow, target: str | None) -> None:
     """Give tables of tuples, and untiled arrays of a program that has tiles, the bytes that the compiler gives them."""
     shapes = {id(v.shape): v.shape for v in found.values if v.shape is not None}.values()
@@ -493,8 +498,8 @@ def _allocate(found: Flow, target: str | None) -> None:
     for value in found.values:
         if value.shape is None:
             value.bytes = ceil_div(value.bytes, line) * line
-        elif value.space in FLAGS and value.kind != "scratch":
-            value.bytes = element_count(value.shape) * value.shape.bits // 8
+        elif is_flag(value.shape):
+            value.bytes = value.shape.bits // 8
         elif tiled and value.space in _TILED_SPACES and not value.shape.effective_layout.tiles:
             unit = _UNTILED * max(value.shape.bits, 8) // 8
             value.bytes = ceil_div(value.bytes, unit) * unit

@@ -21,7 +21,7 @@ from ...core.value import open_twin
 from ..shapes.array_shape import ArrayShape
 from ..shapes.sizes import waste, waste_by_dimension
 from .consistency import contradictions
-from .flow import FLAGS, flow
+from .flow import flow, is_flag
 from .module import HEADLESS, Module, SourceLine, read_module, require_computations
 from .program import Located, Source
 from .ranges import Span, moved_values, whole_buffers
@@ -228,7 +228,7 @@ def _held(found: Flow, whole: Mapping[int, str]) -> Iterator[Buffer]:
         kind = whole.get(buffer)
         for v, first, last in _spans(values) if kind is None else ((values[0], 0, end),):
             if (wasted := lost.get(id(v.shape))) is None:
-                lost[id(v.shape)] = wasted = 0 if v.shape is None or v.space in FLAGS else _waste(v.shape)
+                lost[id(v.shape)] = wasted = 0 if v.shape is None or is_flag(v.shape) else _waste(v.shape)
             yield _buffer(found, v, wasted, kind or v.kind, first, min(last, end))
 
 
