@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 from ...core.arithmetic import round_up
 from ...core.element import Element
 from ...core.errors import LeafTypeError
-from ...core.layout import Layout
+from ...core.layout import Layout, require_origin
 from ...tensors.tensor import Tensor
 from ..architecture import Architecture
 from ..schedules.schedule import positive
@@ -46,8 +46,8 @@ class Step(NamedTuple):
 
 
 def _inverse(begin: tuple[Step, ...], over: float) -> tuple[Step, ...]:
-    """The steps of over / (1 + exp(what begins)): numbers that are all `over` take the place of what came, as a division by
-    a scalar of AtlasA2 has no other way, and Reciprocal is not exact."""
+    """The steps of over / (1 + exp(x)), where `begin` makes x: what came is not read any more, so its place takes numbers
+    that are all `over`. AtlasA2 has no Divs, and how exact Reciprocal is no manual says."""
     return (*begin, *_EXP, Step("Duplicate", "", over, "C"), Step("Div", "CD"))
 
 
@@ -135,7 +135,7 @@ class Activation:
         prefix   that the names of the buffers begin with;  pipe  V, as the program calls it
         came     the buffer that the tile lies in, and the tensor there
         """
-        m, n = (int(x) for x in tile.layout.origin_shape or tile.layout.shape)
+        m, n = map(int, require_origin("a tile", tile.layout))
         names = {"C": came, **{x: f"{prefix}{x}{stage}" for x, _e in self.made}}
         tensors = {"C": tile, **{x: tensor_at("UB", self.layout(e, (m, n))) for x, e in self.made}}
         for number, (dst, sources, made) in enumerate(self._planned(tensors)):
