@@ -370,6 +370,8 @@ def test_what_is_not_computed_is_refused():
     ):
         with pytest.raises(LeafTypeError, match=match):
             activated(problem, **more)
+    with pytest.raises(RangeError, match=r"(?s)ub=\(8, -1\) of a block.*1 or more of both.*write ub=\(64, 128\)"):
+        activated(small, ub=(8, -1))
     with pytest.raises(RangeError, match="of UB0"):
         activated(small, ub=(512, 256))
     with pytest.raises(RangeError, match=r"(?s)multiples of 8.*ub=\(8, 24\)"):

@@ -18,11 +18,11 @@ from typing import Any, NamedTuple, TypeVar
 
 from ...core.arithmetic import round_up
 from ...core.element import Element
-from ...core.errors import LeafTypeError
+from ...core.errors import LeafTypeError, RangeError
+from ...core.ints import leaf
 from ...core.layout import Layout, require_origin
 from ...tensors.tensor import Tensor
 from ..architecture import Architecture
-from ..schedules.schedule import positive
 from ..tags import RowMajor
 from ..transfers.side import tensor_at
 from ..vectors.instruction import VectorInstruction
@@ -206,9 +206,12 @@ def require_activation(given: object) -> tuple[str, float | None]:
     return name, slope
 
 
-def require_pair(what: str, given: object) -> tuple[int, int]:
-    """Rows and columns; LeafTypeError and RangeError for others."""
+def require_pair(name: str, of: str, given: object) -> tuple[int, int]:
+    """Rows and columns, an option of a name; LeafTypeError and RangeError for others."""
+    what, fix = f"{name}={given!r:.40} of {of}", f"write {name}=(64, 128)"
     if not isinstance(given, tuple) or len(given) != 2:
-        name = what.split()[0]
-        raise LeafTypeError(f"{what}={given!r:.40}", "rows and columns", f"write {name}=(64, 128)")
-    return positive(f"rows of {what}", given[0]), positive(f"columns of {what}", given[1])
+        raise LeafTypeError(what, "rows and columns", fix)
+    rows, columns = (int(leaf(n)) for n in given)
+    if min(rows, columns) < 1:
+        raise RangeError(what, "1 or more of both", fix)
+    return rows, columns

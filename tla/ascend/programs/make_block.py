@@ -218,7 +218,7 @@ def _with_activation(plan: Plan, name: str, slope: float | None, d: Any, ub: Any
     out = out or _operand("d", d, (m, n), False)
     of = Activation(name, plan.arch, plan.c.element, out.element, (1, 1), slope)
     of.applied(None, lambda _i, _read: None)  # each instruction has these types, or says which it has
-    tile = _tile(plan, of) if ub is None else require_pair("ub of a block", ub)
+    tile = _tile(plan, of) if ub is None else require_pair("ub", "a block", ub)
     unit = int(plan.c.element.C0)
     if plan.split is not None and tile[1] % unit and tile[1] < share(plan, *plan.tiling.l1[:2], 0)[1][1]:
         expected, fix = (
