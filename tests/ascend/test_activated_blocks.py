@@ -29,6 +29,7 @@ from tla.ascend import (
     fp8_e4m3,
     half,
     int8,
+    int32,
     plan,
     programs,
     zN,
@@ -359,6 +360,7 @@ def test_what_is_not_computed_is_refused():
         ("d of the tag zN", small, {"d": (float32, zN)}),
         ("slices of k", (64, 64, 512), {"splitkFactor": 2, "swizzle": SplitkGemmIdentityBlockSwizzle[3, 0]}),
         ("Mul of bf16", small, {"c": bf16}),
+        ("Exp of int32", small, {"a": int8, "b": (int8, ColumnMajor), "c": int32, "activation": "silu"}),
         ("Cast of", small, {"d": int8}),
         ("rows and columns", small, {"ub": 64}),
         ("sizes that are numbers", dims("M N K"), {}),
@@ -367,9 +369,14 @@ def test_what_is_not_computed_is_refused():
         ("of L1, L0A, L0B, L0C\n", small, {"stages": {"UB": 2}}),
     ):
         with pytest.raises(LeafTypeError, match=match):
-            activated(problem, **more).programs[0]
+            activated(problem, **more)
+    with pytest.raises(RangeError, match=r"(?s)ub=\(8, -1\) of a block.*1 or more of both.*write ub=\(64, 128\)"):
+        activated(small, ub=(8, -1))
     with pytest.raises(RangeError, match="of UB0"):
         activated(small, ub=(512, 256))
+    with pytest.raises(RangeError, match=r"(?s)multiples of 8.*ub=\(8, 24\)"):
+        activated(small, arch=Ascend950, split="SPLIT_M", ub=(8, 20))
+    assert activated(small, arch=Ascend950, split="SPLIT_M", ub=(8, 24)).check().holds
     with pytest.raises(LeafTypeError, match="plan with activation="):
         plan((512, 512, 512), activation="gelu")
     with pytest.raises(LeafTypeError, match="activation= in dsl"):

@@ -18,11 +18,11 @@ from typing import Any, NamedTuple, TypeVar
 
 from ...core.arithmetic import round_up
 from ...core.element import Element
-from ...core.errors import LeafTypeError
-from ...core.layout import Layout
+from ...core.errors import LeafTypeError, RangeError
+from ...core.ints import leaf
+from ...core.layout import Layout, require_origin
 from ...tensors.tensor import Tensor
 from ..architecture import Architecture
-from ..schedules.schedule import positive
 from ..tags import RowMajor
 from ..transfers.side import tensor_at
 from ..vectors.instruction import VectorInstruction
@@ -46,8 +46,8 @@ class Step(NamedTuple):
 
 
 def _inverse(begin: tuple[Step, ...], over: float) -> tuple[Step, ...]:
-    """The steps of over / (1 + exp(what begins)): numbers that are all `over` take the place of what came, as a division by
-    a scalar of AtlasA2 has no other way, and Reciprocal is not exact."""
+    """The steps of over / (1 + exp(x)), where `begin` makes x: what came is not read any more, so its place takes numbers
+    that are all `over`. AtlasA2 has no Divs, and how exact Reciprocal is no manual says."""
     return (*begin, *_EXP, Step("Duplicate", "", over, "C"), Step("Div", "CD"))
 
 
@@ -135,7 +135,7 @@ class Activation:
         prefix   that the names of the buffers begin with;  pipe  V, as the program calls it
         came     the buffer that the tile lies in, and the tensor there
         """
-        m, n = (int(x) for x in tile.layout.origin_shape or tile.layout.shape)
+        m, n = map(int, require_origin("a tile", tile.layout))
         names = {"C": came, **{x: f"{prefix}{x}{stage}" for x, _e in self.made}}
         tensors = {"C": tile, **{x: tensor_at("UB", self.layout(e, (m, n))) for x, e in self.made}}
         for number, (dst, sources, made) in enumerate(self._planned(tensors)):
@@ -206,9 +206,12 @@ def require_activation(given: object) -> tuple[str, float | None]:
     return name, slope
 
 
-def require_pair(what: str, given: object) -> tuple[int, int]:
-    """Rows and columns; LeafTypeError and RangeError for others."""
+def require_pair(name: str, of: str, given: object) -> tuple[int, int]:
+    """Rows and columns, an option of a name; LeafTypeError and RangeError for others."""
+    what, fix = f"{name}={given!r:.40} of {of}", f"write {name}=(64, 128)"
     if not isinstance(given, tuple) or len(given) != 2:
-        name = what.split()[0]
-        raise LeafTypeError(f"{what}={given!r:.40}", "rows and columns", f"write {name}=(64, 128)")
-    return positive(f"rows of {what}", given[0]), positive(f"columns of {what}", given[1])
+        raise LeafTypeError(what, "rows and columns", fix)
+    rows, columns = (int(leaf(n)) for n in given)
+    if min(rows, columns) < 1:
+        raise RangeError(what, "1 or more of both", fix)
+    return rows, columns

@@ -181,8 +181,8 @@ def epilogue(
     """
     arch, given = as_architecture(arch), as_element(element)
     target = given if to is None else as_element(to)
-    (name, slope), whole = require_activation(activation), require_pair("shape of an epilogue", shape)
-    of = Activation(name, arch, given, target, require_pair("tile of an epilogue", tile), slope)
+    (name, slope), whole = require_activation(activation), require_pair("shape", "an epilogue", shape)
+    of = Activation(name, arch, given, target, require_pair("tile", "an epilogue", tile), slope)
     made = Epilogue(whole, of, positive("cores", cores))
     _ = made.buffers, made.programs
     return made

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...algebra.codomain import cosize
+from ...core.arithmetic import round_up
 from ...core.element import Element, half, uint64
 from ...core.errors import LeafTypeError, RangeError, require_type
 from ...core.int_tuple import modes_of, shown
@@ -202,8 +203,8 @@ def _require_alone(activation: object, d: object, ub: object, others: Mapping[st
 
 def _require_numbers(activation: object) -> None:
     if activation is not None:
-        fix = "give numbers, or take epilogue(...) behind a block of any size"
-        raise LeafTypeError("activation= of a block of sizes that are names", "sizes that are numbers", fix)
+        what, fix = "activation= of a block of sizes that are names", "write block((1000, 700, 500), ...)"
+        raise LeafTypeError(what, "sizes that are numbers", fix)
 
 
 def _with_activation(plan: Plan, name: str, slope: float | None, d: Any, ub: Any) -> Plan:
@@ -216,7 +217,15 @@ def _with_activation(plan: Plan, name: str, slope: float | None, d: Any, ub: Any
     out = Operand(plan.c.element, RowMajor, RowMajor.MakeLayout(plan.c.element, m, n)) if d is None else None
     out = out or _operand("d", d, (m, n), False)
     of = Activation(name, plan.arch, plan.c.element, out.element, (1, 1), slope)
-    tile = _tile(plan, of) if ub is None else require_pair("ub of a block", ub)
+    of.applied(None, lambda _i, _read: None)  # each instruction has these types, or says which it has
+    tile = _tile(plan, of) if ub is None else require_pair("ub", "a block", ub)
+    unit = int(plan.c.element.C0)
+    if plan.split is not None and tile[1] % unit and tile[1] < share(plan, *plan.tiling.l1[:2], 0)[1][1]:
+        expected, fix = (
+            f"columns in multiples of {unit}: whole 32 bytes",
+            f"write ub=({tile[0]}, {round_up(tile[1], unit)})",
+        )
+        raise RangeError(f"ub={shown(tile)} of a block with split=", expected, fix)
     return replace(plan, activation=replace(of, tile=tile), d=out)
 
 

@@ -166,9 +166,10 @@ class Origins(Machine):
         same = [(x <= _CONSTANT) | (x >= _SUM) & (x & ((1 << 2 * _BITS) - 1) == place) for x in sides]
         good = np.all([*same, place >= 0], axis=0)
         own = (np.where(x <= _CONSTANT, _CONSTANT - x, x >> 2 * _BITS & (_MOST - 1)) for x in sides)
-        numbers = np.array([x[good] for x in own])
-        found, which = np.unique(numbers, axis=1, return_inverse=True)
-        every = [self._number((function_term(i, [self.sums[n] for n in x]),)) for x in found.T.tolist()]
+        numbers = sum(x[good] << _BITS * j for j, x in enumerate(own))  # of three sources at most
+        found, which = np.unique(numbers, return_inverse=True)
+        given = ([self.sums[n >> _BITS * j & (_MOST - 1)] for j in range(len(sides))] for n in found.tolist())
+        every = [self._number((function_term(i, sums),)) for sums in given]
         out = np.full(place.shape, GARBAGE, np.int64)
         if every:
             out[good] = _SUM | np.array(every)[which.ravel()] << 2 * _BITS | place[good]
