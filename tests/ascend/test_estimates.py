@@ -330,6 +330,34 @@ def test_architectures_without_rates_and_bad_rates_are_refused():
         made.timeline(3, Rates())
 
 
+@pytest.mark.parametrize("seed", range(amount(3, 40)))
+def test_least_costs_are_those_of_all_tiles_and_parts(seed):
+    """Of every tile of k and its parts, one by one, whatever is left of them."""
+    rng = random.Random(seed)
+    made = block((64, 64, 64), (64, 64, 64), (64, 64, 64), **rng.choice(KINDS[:2])).plan
+    for _ in range(20):
+        k, part = rng.randint(1, 900), 16 * rng.randint(1, 8)
+        tile = part * rng.randint(1, 6)
+        cost = planning._Costs(made, Rates(words=3), (64, 64, k), (64, 64, tile), (64, 64, part))
+        tiles = [min(tile, k - i) for i in range(0, k, tile)]
+        parts = [min(part, t - i) for t in tiles for i in range(0, t, part)]
+        c0, each = int(made.a.element.C0), 3 if made.a.element.bits == 32 else 1
+        assert cost.tiles == collections.Counter(tiles)
+        assert cost.starts == 2 * len(parts) * Rates().l0_start
+        assert cost.deep == sum(-(-p // c0) for p in parts) * each
+        assert cost.ends == (tiles[0], parts[0])
+        assert cost.lasts == (-(-parts[-1] // c0) * each, -(-tiles[-1] // c0) * each)
+
+
+def test_a_plan_goes_through_no_tile_of_k_twice():
+    """Of a long k all tiles but a few are skipped: it is planned as soon as a short one."""
+    found = plan((64, 64, 2**22), cores=1)
+    assert found.estimate.cycles > 2**22 * 64 * 64 // 16**3
+    assert found.block.plan.tiling.l0[2] * 10**6 >= 2**22
+    with pytest.raises(RangeError, match=r"no tiling|products of a core"):
+        plan((64, 64, 2**34), cores=1)
+
+
 def test_problems_too_large_to_go_through_are_refused():
     """By what they are, before anything is gone through."""
     deep = block((16, 16, 2**33), (16, 16, 512), (16, 16, 512))

@@ -10,6 +10,7 @@ from tla import GetTile, MakeLayout, MakeTensor, ascend, dim, dims
 from tla.ascend import (
     L0C,
     AtlasA2,
+    ColumnMajor,
     Computed,
     Copied,
     DynamicGemmIdentityBlockSwizzle,
@@ -25,6 +26,7 @@ from tla.ascend import (
     float32,
     grouped,
     half,
+    int8,
     mmad,
     nZ,
     plan,
@@ -35,10 +37,11 @@ from tla.ascend import (
     zN,
     zZ,
 )
+from tla.ascend.programs import matmul
 from tla.core.errors import LeafTypeError, RangeError, TlaError
 from tla.kernels import AscendKernel
 
-from night import amount
+from night import amount, some
 
 
 def at(layout, place):
@@ -193,3 +196,44 @@ def test_what_is_no_argument_is_taken_or_refused_with_one_error():
 def test_each_door_says_what_it_takes(door, error, text):
     with pytest.raises(error, match=text):
         door()
+
+
+#: Words of C++, of AscendC, of what stands in a text, and of nothing.
+NAMES = "int half extern AscendC GM_ADDR PIPE_M C A_gm L1 l1A p smaller kernel_main".split()
+FREE = "rows K2 bias".split()
+
+
+def test_a_size_is_named_as_nothing_else_in_a_text():
+    """One that has the name of something else is refused: what is written compiles, whatever sizes are called."""
+    for name in some(NAMES, 4):
+        with pytest.raises((LeafTypeError, RangeError), match=f"a size named {name}"):
+            block((dim(name), *dims("N K")), (32, 64, 64), (32, 64, 32)).text()
+    for name in some(FREE, 3):
+        assert f"int64_t {name}," in block((dim(name), *dims("N K")), (32, 64, 64), (32, 64, 32)).text()
+    for made in (block((32, 32, 32), (32, 32, 32), (32, 32, 32)), block(dims("M N K"), (32, 32, 32), (32, 32, 32))):
+        for name in ("int", "namespace", "größe"):
+            with pytest.raises(RangeError, match="a kernel named"):
+                made.text(name=name)
+
+
+def test_infinities_are_numbers_of_a_product():
+    """They go on as in numpy, and warn of nothing: warnings are errors here."""
+    x, y = np.full((20, 30), np.inf), np.ones((30, 10))
+    made = block((20, 10, 30), (32, 64, 64), (32, 64, 32), c=float32)
+    assert (made.execute(x, y) == np.inf).all()
+    assert np.isnan(made.execute(x, np.zeros((30, 10)))).all()
+    scaled = block((20, 10, 30), (32, 64, 64), (32, 64, 64), a=int8, b=(int8, ColumnMajor), quant="PER_CHANNEL")
+    assert np.isnan(scaled.execute(np.zeros((20, 30)), y, scale=np.full(10, np.inf))).all()
+
+
+def test_cores_without_a_block_cost_nothing(monkeypatch):
+    made, count = block((70, 90, 130), (32, 64, 64), (32, 64, 32), cores=50_000), []
+    check = matmul.check_program
+    monkeypatch.setattr(matmul, "check_program", lambda *x: count.append(x) or check(*x))
+    report = made.check()
+    assert report.holds
+    assert len(count) == 7  # six blocks, and a core without
+    alone = block((70, 90, 130), (32, 64, 64), (32, 64, 32), cores=6).check().counts["events"]
+    idle = made.check(49_999).counts["events"]
+    assert report.counts["events"] == alone + idle * (50_000 - 6)
+    assert (made.execute(np.ones((70, 130)), np.ones((130, 90))) == 130).all()

@@ -26,6 +26,7 @@ from tla.ascend import (
     check,
     float32,
     half,
+    int4b,
     int8,
     int32,
     plan,
@@ -201,6 +202,11 @@ def test_what_is_not_padded_is_refused():
     ):
         with pytest.raises(LeafTypeError, match=match):
             made(problem, padding, **more)
+    for way in WAYS:  # of half a byte none, of known sizes or not
+        for problem in ((32, 32, 64), (32, dim("N"), dim("K", multiple_of=2))):
+            sides = {"a": int4b, "b": (int4b, ColumnMajor), "c": int32, "padding": {"A": way}}
+            with pytest.raises(LeafTypeError, match=f"{way} of int4b"):
+                block(problem, (64, 64, 64), (64, 64, 64), **sides)
     given = made((32, 32, 32), {"A": "PADDING_ND"})
     for language in ("catlass", "dsl"):
         with pytest.raises(LeafTypeError, match="a block with padding="):

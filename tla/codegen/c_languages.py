@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from ..notation.cpp_words import CPP_WORDS
 from . import narrow_floats
 from .narrow_floats import NarrowFloat
 
@@ -124,19 +125,10 @@ C_FAMILY: dict[str, CLanguage] = {
 
 # ------------------------------------------------------------------------------------------------------- names
 
-_CPP_WORDS = """
-    alignas alignof and and_eq asm assert auto bitand bitor bool break case catch char char16_t char32_t char8_t class co_await co_return
-    co_yield compl concept const const_cast consteval constexpr constinit continue decltype default delete do double dynamic_cast else
-    enum explicit export extern false float for friend goto if inline int int16_t int32_t int64_t int8_t long mutable namespace new noexcept
-    not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires return short signed sizeof static
-    static_assert static_cast struct switch template this thread_local throw true try typedef typeid typename uint16_t uint32_t uint64_t
-    uint8_t union unsigned using virtual void volatile wchar_t while xor xor_eq linux unix"""
 _OTHERS = """
     atomic_cancel main out restrict std typeof
     blockDim blockIdx gridDim threadIdx warpSize uint uchar ushort ulong half kernel global local constant complex imaginary
     image1d_t image2d_t image3d_t sampler_t event_t size_t ptrdiff_t intptr_t uintptr_t"""
-#: The words of C++.
-CPP_WORDS = frozenset(_CPP_WORDS.split())
 #: What no function and no parameter of emitted code is called: words of the family, and what the text itself names.
 C_WORDS = CPP_WORDS | frozenset(_OTHERS.split())
 _VECTORS = r"u?(char|short|int|long|longlong|float|double|half)([1-4]|8|16)|u?int\w*_t|dim3"

@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...core.element import Element
+from ...core.errors import LeafTypeError
 from ...core.int_tuple import shown
+from ...notation.cpp_words import CPP_WORDS
 from ...symbolic.conditions import Condition
 from ..transfers.instruction import c_condition, c_text
 from ..transfers.steps import Loop, When, text_of as step_lines
@@ -48,7 +50,7 @@ def ascendc(
         number, count = "AscendC::GetBlockIdx()", f"AscendC::GetBlockNum() * {BESIDE}"
         own = [b for b in before.buffers.values() if b.position != "GM"]
         lines = behind(_side(before, own, (*PIPES, "ALL"), number, count), lines)
-    return "\n".join(
+    text = "\n".join(
         [
             f"// {name}: C = A * B{' + bias' * plan.bias} on {plan.arch}, for any {', '.join(sizes)} and number of "
             "cores.",
@@ -64,6 +66,18 @@ def ascendc(
             "",
         ]
     )
+    for size in sizes:
+        _require_no_other(size, text)
+    return text
+
+
+def _require_no_other(size: str, text: str) -> None:
+    """LeafTypeError for a size with the name of something else in a text: one that stands where no integer does."""
+    lines = "\n".join(line for line in text.splitlines() if not line.startswith("//"))
+    other = rf"[\w>*&] +{size}\b|(::|\.|<){size}\b|\b{size}(::|[(.[>]| \w)"
+    if size in CPP_WORDS or re.search(other, re.sub(rf"int64_t {size}\b", "", lines, count=1)):
+        what, fix = f"a size named {size} in a text of C++, which has the name for something else", 'write dim("M")'
+        raise LeafTypeError(what, "a name of its own", fix)
 
 
 def _side(

@@ -369,8 +369,7 @@ class Core:
         """One block: tiles of k are loaded, one ahead where L1 has room, multiplied part by part; sums move out."""
         ahead = self.plan.tiling.stages["L1"] > 1
         plan, depth, step = self.plan, block.extents[2], self.plan.tiling.l1[2]
-        tiles = [(at, min(step, depth - at)) for at in range(0, depth, step)]
-        yield from self._fill(block, *tiles[0], self.next["l1"])
+        yield from self._fill(block, 0, min(step, depth), self.next["l1"])
         if plan.bias:
             yield from self._fill_bias(block)
         if plan.channels:
@@ -379,12 +378,13 @@ class Core:
             yield SetFlag(*channels.FILLED)
         if not plan.unit_flag:
             yield WaitFlag("FIX_M", self.next["l0C"])
-        for number in self.turns(len(tiles)):
-            at, size = tiles[number]
+        for number in self.turns(-(-depth // step)):
+            at = number * step
+            end = min(at + step, depth)
             following = (self.next["l1"] + 1) % plan.tiling.stages["L1"]
-            fill = [*self._fill(block, *tiles[number + 1], following)] if number + 1 < len(tiles) else []
+            fill = [*self._fill(block, end, min(step, depth - end), following)] if end < depth else []
             yield from fill if ahead else ()
-            yield from self._multiply_tile(block, at, size, last=not fill)
+            yield from self._multiply_tile(block, at, end - at, last=not fill)
             yield from () if ahead else fill
             self.next["l1"] = following
         yield from self._out(block)

@@ -37,7 +37,7 @@ from .statements import (
     WaitFlag,
 )
 from .trace import PIPES, VECTOR_PIPES, ends_of
-from .vector_logs import ALL_BITS, CALLS, GATHERS, TRANSPOSES, Operand, computation, gather, transposition
+from .vector_logs import ALL_BITS, CALLS, GATHERS, TRANSPOSES, Operand, computation, gather, transposition, whole
 
 #: AscendC's TPosition by number: the memory that a local tensor lies in.
 _POSITIONS = {1: "L1", 2: "L0A", 3: "L1", 4: "L0B", 5: "L1", 6: "Bias", 7: "L0C", 13: "L1", 14: "FixBuf"}
@@ -182,7 +182,7 @@ def _statements(record: dict[str, Any], state: _State, buffers: Mapping[str, Buf
         return
     if name in ("SetFlag", "WaitFlag"):
         ends_of(record["event"])
-        yield (SetFlag if name == "SetFlag" else WaitFlag)(record["event"], int(record["id"]))
+        yield (SetFlag if name == "SetFlag" else WaitFlag)(record["event"], whole(record["id"]))
     elif name == "PipeBarrier":
         if record["pipe"] not in (*PIPES, "ALL"):
             raise LeafTypeError(f"the pipe {shown(record['pipe'])}", f"one of {', '.join(PIPES)}", "log its name")
@@ -190,9 +190,9 @@ def _statements(record: dict[str, Any], state: _State, buffers: Mapping[str, Buf
     elif name in ("SetAtomicAdd", "SetAtomicNone"):
         yield SetAtomic(name == "SetAtomicAdd")
     elif name in ("SetFmatrix", "Load3DSetFMatrixCal"):
-        state.matrix = {"l1H": int(args[0]), "l1W": int(args[1])}
+        state.matrix = {"l1H": whole(args[0]), "l1W": whole(args[1])}
     elif name == "SetFixpipeNz2ndFlag":
-        state.nd = (int(args[0]), int(args[1]), int(args[2]))
+        state.nd = (whole(args[0]), whole(args[1]), whole(args[2]))
     elif name == "SetFixPipeConfig":  # alone, or behind the scales of a ReLU
         state.columns = _tensor(args[len(args) - 2])
     elif name in ("Mmad", "MmadWithSparse"):
@@ -201,7 +201,7 @@ def _statements(record: dict[str, Any], state: _State, buffers: Mapping[str, Buf
         yield _fill(args, buffers)
     elif name in ("SetVectorMask", "ResetMask"):
         high, low = args or (-1, -1)
-        state.mask = (int(high) << 64 | int(low) & ALL_BITS >> 64) & ALL_BITS
+        state.mask = (whole(high) << 64 | whole(low) & ALL_BITS >> 64) & ALL_BITS
     elif name == TRANSPOSES:
         yield transposition(args, _element(record["types"][0]))
     elif name == GATHERS:
@@ -210,7 +210,7 @@ def _statements(record: dict[str, Any], state: _State, buffers: Mapping[str, Buf
         yield computation(name, args, lambda x: _operand(x, buffers), state.mask)
     elif name in _BESIDE:
         fields: dict[str, int] = dict(zip(_SCALES, map(int, args[2:]), strict=True))
-        yield _scales_beside(_BESIDE[name], int(args[0]), int(args[1]), fields)
+        yield _scales_beside(_BESIDE[name], whole(args[0]), whole(args[1]), fields)
     elif name in _MOVES:
         yield from _with_scales(record, state, buffers)
     else:
@@ -224,11 +224,11 @@ def _tensor(argument: Any) -> _Tensor:
         expected = "a tensor: its type, position and address"
         raise LeafTypeError(f"the argument {argument!r:.60}", expected, "log it with the stand-in")
     element = _element(argument["type"])
-    position = int(argument["position"])
+    position = whole(argument["position"])
     if position not in _POSITIONS and position != -1:
         expected = f"-1 for global memory, or one of {[*_POSITIONS]}"
         raise LeafTypeError(f"the position {position}", expected, "log AscendC's TPosition")
-    return _Tensor(_POSITIONS.get(position, "GM"), int(argument["address"]), element)
+    return _Tensor(_POSITIONS.get(position, "GM"), whole(argument["address"]), element)
 
 
 def _element(name: Any) -> Element:
@@ -274,15 +274,15 @@ def _fill(args: list[Any], buffers: Mapping[str, Buffer]) -> Fill:
         expected = f"zeros in L1, L0A or L0B, from a whole block on: {filled}"
         raise LeafTypeError(f"an InitConstValue at {t.place} {t.address}", expected, "check a part of the log")
     name, at = _place(t, buffers, t.element.bits)
-    fields = {f: int(args[1][f]) for f in ("repeatTimes", "blockNum", "dstGap")}
+    fields = {f: whole(args[1][f]) for f in ("repeatTimes", "blockNum", "dstGap")}
     _require_no_less("InitConstValue", fields)
     return Fill(name, at, t.element, fields)
 
 
 def _multiply(args: list[Any], buffers: Mapping[str, Buffer], sparse: bool) -> Multiply:
     c, a, b, *third = (_tensor(x) for x in args[:-1])
-    fields = {name: int(args[-1][name]) for name in ("m", "n", "k", "unitFlag", "kDirectionAlign", "cmatrixInitVal")}
-    fields |= {name: int(args[-1][name]) for name in ("disableGemv",) if name in args[-1]}
+    fields = {name: whole(args[-1][name]) for name in ("m", "n", "k", "unitFlag", "kDirectionAlign", "cmatrixInitVal")}
+    fields |= {name: whole(args[-1][name]) for name in ("disableGemv",) if name in args[-1]}
     (dst, at_c), (left, at_a), (right, at_b) = (_place(t, buffers, t.element.bits) for t in (c, a, b))
     bias = _place(third[0], buffers, third[0].element.bits) if third else None
     if args[-1].get("cmatrixSource") and not fields["cmatrixInitVal"] and bias is None:
@@ -306,7 +306,7 @@ def _with_scales(record: dict[str, Any], state: _State, buffers: Mapping[str, Bu
         what = f"a LoadData to {to.place} with scales of {begin.element} in {begin.place}"
         raise LeafTypeError(what, "scales of fp8_e8m0 in L1, to L0A or L0B", "log it with the stand-in")
     yield _move({**record, "args": [dst, src, fields]}, state, buffers)
-    told = {name: int(more[name]) for name in _SCALES}
+    told = {name: whole(more[name]) for name in _SCALES}
     yield _scales_beside(f"{to.place}Mx", to.address // 16, begin.address, told)
 
 
@@ -333,7 +333,7 @@ def _move(record: dict[str, Any], state: _State, buffers: Mapping[str, Buffer]) 
     if index is not None:
         beside, place = _place(_tensor(index), buffers, 8)
         name, parameters = "LoadDataWithSparse", {**parameters, "index": place}
-    if begin.place == "L0C" and fields and int(fields.get("quantPre", 0)) in _OF_COLUMNS:
+    if begin.place == "L0C" and fields and whole(fields.get("quantPre", 0)) in _OF_COLUMNS:
         given = next((_tensor(x) for x in rest if isinstance(x, dict) and "address" in x), state.columns)
         beside, first = _place(_require_columns(given, to.place, parameters), buffers, SCALE_BITS)
     if parameters.get("dualDstCtl"):  # to two vector cores, at the same place in both
@@ -356,7 +356,7 @@ def _move(record: dict[str, Any], state: _State, buffers: Mapping[str, Buffer]) 
 
 def _require_mode(begin: _Tensor, to: _Tensor, fields: Mapping[str, Any]) -> None:
     """LeafTypeError for a Fixpipe whose quantPre does not convert the accumulator's type to that of its destination."""
-    mode = int(fields.get("quantPre", -1))
+    mode = whole(fields.get("quantPre", -1))
     source, targets = _MODES.get(mode, (begin.element.name, (begin.element.name,)))
     if 0 <= mode <= max(_MODES) and (begin.element.name != source or to.element.name not in targets):
         what = f"a Fixpipe of {begin.element} to {to.element} with quantPre={mode}"
@@ -404,7 +404,7 @@ def _plain(name: str, form: str = "") -> _Read:
     """A struct whose fields are the instruction's."""
 
     def read(fields: _Fields, state: _State, _record: Mapping[str, Any], ends: _Ends) -> _Told:
-        told = {f: int(v) for f, v in fields.items() if f != "struct"}
+        told = {f: whole(v) for f, v in fields.items() if f != "struct"}
         if name == "Nd2Nz" and ends[0].element == types.int4b:
             return name, told, "bytes of pairs"
         return name, told, form if state.wide or form != "wide" else ""
@@ -415,22 +415,26 @@ def _plain(name: str, form: str = "") -> _Read:
 def _data_copy(fields: _Fields, state: _State, _record: Mapping[str, Any], ends: _Ends) -> _Told:
     unit = {"Bias": 32 if state.wide else 64, "FixBuf": 64 if state.wide else 128}.get(ends[0].place, 32)
     if "count" in fields:
-        length = -(-int(fields["count"]) * ends[1].element.bits // (8 * unit))
+        length = -(-whole(fields["count"]) * ends[1].element.bits // (8 * unit))
         fields = {"blockCount": 1, "blockLen": length, "srcStride": 0, "dstStride": 0}
-    told = {f: int(fields[f]) for f in ("blockCount", "blockLen", "srcStride", "dstStride")}
+    told = {f: whole(fields[f]) for f in ("blockCount", "blockLen", "srcStride", "dstStride")}
     return "DataCopy", told, "" if unit == 32 else str(unit)
 
 
 def _data_copy_pad(fields: _Fields, _state: _State, record: Mapping[str, Any], ends: _Ends) -> _Told:
-    found = {f: int(fields[f]) for f in ("blockCount", "blockLen", "srcStride", "dstStride")}
+    found = {f: whole(fields[f]) for f in ("blockCount", "blockLen", "srcStride", "dstStride")}
     if ends[0].place == "GM":
         return "DataCopyPad", found, "to GM"
     pad = record["args"][3]
-    return "DataCopyPad", {**found, **({"rightPadding": int(pad["rightPadding"])} if pad.get("isPad") else {})}, "to UB"
+    return (
+        "DataCopyPad",
+        {**found, **({"rightPadding": whole(pad["rightPadding"])} if pad.get("isPad") else {})},
+        "to UB",
+    )
 
 
 def _load_3d(fields: _Fields, state: _State, record: Mapping[str, Any], _ends: _Ends) -> _Told:
-    found = {f: int(v) for f, v in fields.items() if f != "struct"}
+    found = {f: whole(v) for f, v in fields.items() if f != "struct"}
     told = (x for x in record.get("types", []) if isinstance(x, dict) and "isSetFMatrix" in x)
     own = next(told, {"isSetFMatrix": found["l1H"] > 0})  # not spelled out: an image of no lines is none
     image = {f: found[f] for f in ("l1H", "l1W")} if own["isSetFMatrix"] else dict(state.matrix)
@@ -449,13 +453,13 @@ def _of_one_row(found: dict[str, int], width: int) -> dict[str, int]:
 
 def _load_3d_pro(fields: _Fields, state: _State, _record: Mapping[str, Any], _ends: _Ends) -> _Told:
     """LoadData3DParamsV2Pro, whose numbers are 16 bits each of one; of a window of one place, as all of CATLASS's."""
-    if int(fields["filterConfig"]) != _ONE_PLACE or state.matrix.get("l1H") != 1:
-        what = f"LoadData3DParamsV2Pro with filterConfig = {int(fields['filterConfig']):#x} of an image {dict(state.matrix)}"
+    if whole(fields["filterConfig"]) != _ONE_PLACE or state.matrix.get("l1H") != 1:
+        what = f"LoadData3DParamsV2Pro with filterConfig = {whole(fields['filterConfig']):#x} of an image {dict(state.matrix)}"
         raise LeafTypeError(what, "a window of one place over one row", "log a kernel that moves so")
-    packed = int(fields["extConfig"])
+    packed = whole(fields["extConfig"])
     names = ("kExtension", "mExtension", "kStartPt", "mStartPt")
     found = {name: packed >> 16 * i & 0xFFFF for i, name in enumerate(names)}
-    found |= {name: int(fields[name]) for name in ("channelSize", "enTranspose", "fMatrixCtrl")}
+    found |= {name: whole(fields[name]) for name in ("channelSize", "enTranspose", "fMatrixCtrl")}
     return "LoadData3D", _of_one_row(found, state.matrix["l1W"]), ""
 
 
@@ -464,15 +468,20 @@ def _fixpipe(name: str) -> _Read:
         config = next((x for x in record.get("types", []) if isinstance(x, dict) and "format" in x), {"format": 1})
         names = ["nSize", "mSize", "srcStride", "dstStride", "unitFlag"]
         names += ["ndNum", "srcNdStride", "dstNdStride", "dualDstCtl", "subBlockId"]
-        found = {f: int(fields[f]) for f in names if f in fields}
-        split = int(fields.get("isChannelSplit", fields.get("channelSplit", 0)))
+        found = {f: whole(fields[f]) for f in names if f in fields}
+        split = whole(fields.get("isChannelSplit", fields.get("channelSplit", 0)))
         if name == "DataCopyCO12Dst":
             number, source, target = state.nd if fields.get("nz2ndEn") else (1, 0, 0)
-            found |= {"ndNum": number, "srcNdStride": source, "dstNdStride": target, "nz2ndEn": int(fields["nz2ndEn"])}
+            found |= {
+                "ndNum": number,
+                "srcNdStride": source,
+                "dstNdStride": target,
+                "nz2ndEn": whole(fields["nz2ndEn"]),
+            }
             form = "WIDE" if state.wide else ""
         else:
-            form = "CFG_ROW_MAJOR" if int(config["format"]) == 1 else "CFG_NZ_WIDE" if state.wide else "CFG_NZ"
-            form += "_UB" if ends[0].place == "UB" and int(config["format"]) == 1 else ""
+            form = "CFG_ROW_MAJOR" if whole(config["format"]) == 1 else "CFG_NZ_WIDE" if state.wide else "CFG_NZ"
+            form += "_UB" if ends[0].place == "UB" and whole(config["format"]) == 1 else ""
         return name, {**found, "channelSplit": split}, form
 
     return read

@@ -105,7 +105,8 @@ class MatmulBlock:
     @functools.cached_property
     def programs(self) -> tuple[Program, ...]:
         """The program of each core for matrices: its buffers, and its statements in the order of issue."""
-        return tuple(self._program(blocks) for blocks in self.schedule.table)
+        idle = self._program(())  # of any number of cores without a block
+        return tuple(self._program(blocks) if blocks else idle for blocks in self.schedule.table)
 
     def _program(self, blocks: tuple[Block, ...]) -> Program:
         require_events(sum(-(-b.extents[2] // self.plan.tiling.l0[2]) * _EVENTS for b in blocks))
@@ -125,7 +126,10 @@ class MatmulBlock:
         """
         chosen = of_cores([*zip(self.programs, self.schedule.table)], core)
         before = self.paddings.reports() if self.paddings is not None and core is None else ()
-        return together([*before, *(check_program(p, self.results(blocks)) for p, blocks in chosen)])
+        checked: dict[int, Report] = {}  # cores without a block have one program
+        for p, blocks in chosen:
+            checked[id(p)] = checked.get(id(p)) or check_program(p, self.results(blocks))
+        return together([*before, *(checked[id(p)] for p, _ in chosen)])
 
     def results(self, blocks: tuple[Block, ...]) -> list[Product]:
         """The results that a core with these blocks leaves in global memory; before that of an activation C in the
@@ -250,7 +254,10 @@ class MatmulBlock:
         beside |= channel_numbers(self.problem[1], self.plan.channels, scale)
         if self.plan.sparse:
             b, beside["index"] = densified(b, (self.problem[2], self.problem[1]))
-        return executed(self, ((program, {}) for program in self.programs), a, b, bias, beside, before)
+        busy: Iterable[tuple[Program, dict[str, int]]] = (
+            (p, {}) for p, blocks in zip(self.programs, self.schedule.table) if blocks
+        )
+        return executed(self, busy, a, b, bias, beside, before)
 
 
 def _work_of(event: Event, program: Program) -> Work | None:

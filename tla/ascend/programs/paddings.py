@@ -133,6 +133,8 @@ def padded(name: str, x: Operand, way: str, block: tuple[int, int]) -> Padded:
         raise LeafTypeError(f"padding={{{name!r}: {way!r:.40}}}", f"one of {', '.join(WAYS)}", fix)
     if x.tag not in (RowMajor, ColumnMajor):
         raise LeafTypeError(f"{way} of {name} of the tag {x.tag}", "RowMajor or ColumnMajor", fix)
+    if x.element.bits < 8:
+        raise LeafTypeError(f"{way} of {x.element}", "elements of whole bytes, which UB takes", fix)
     if x.element.bits not in (16, 32) and way == "PADDING_NZ":
         raise LeafTypeError(f"PADDING_NZ of {x.element}", "elements of 16 or 32 bits, as Copy has", "write PADDING_ND")
     sizes = require_origin(name, x.layout)

@@ -20,7 +20,7 @@ from ..schedules import Block, GemmIdentityBlockSwizzle
 from ..schedules.schedule import positive, sizes_of
 from ..tags import ColumnMajor, RowMajor
 from .block import Operand, Plan
-from .estimate import PACKAGE, Clock, Estimate, Rates, packages, rates_of, require_products, shared
+from .estimate import MOST_PRODUCTS, PACKAGE, Clock, Estimate, Rates, packages, rates_of, require_products, shared
 from .make_block import block
 from .matmul import MatmulBlock
 
@@ -189,7 +189,7 @@ class _Space:
 
     def _tilings(self) -> Iterator[_Tiling]:
         """The tilings of the space, each with what it takes at least."""
-        m, n, _ = self.sizes
+        m, n, k = self.sizes
         flags = (self.plan.unit_flag,) if "unit_flag" in self.more else (False, True)
         for high, wide in itertools.product(self._lengths(m), self._lengths(n)):
             tables = (
@@ -201,6 +201,8 @@ class _Space:
             alone = -(-m // high) * -(-n // wide) <= self.count
             fit = [s for s in ((1,) if alone else (1, 2)) if 4 * high * wide * s <= self.arch.sizes["L0C"]]
             for l1, l0 in self._depths(high, wide) if fit else ():
+                if -(-(-(-m // high) * -(-n // wide)) // self.count) * -(-k // l0[2]) > MOST_PRODUCTS:
+                    continue
                 least = self._least(l1, l0)
                 for flag in flags:
                     yield from (_Tiling(least[flag], l1, l0, s, flag) for s in (fit[:1] if flag else fit))
@@ -238,9 +240,8 @@ class _Space:
 
     def _kinds(self, l1: tuple[int, int, int]) -> list[tuple[int, int, int]]:
         """The m and n of blocks, and how many have them."""
-        sides = zip(self.sizes[:2], l1[:2])
-        rows, columns = ({t: size // t, **({size % t: 1} if size % t else {})} for size, t in sides)
-        return [(m, n, i * j) for (m, i), (n, j) in itertools.product(rows.items(), columns.items()) if i * j]
+        rows, columns = (_cut(size, t) for size, t in zip(self.sizes[:2], l1[:2]))
+        return [(m, n, i * j) for (m, i), (n, j) in itertools.product(rows.items(), columns.items())]
 
     def _cheapest(self, cost: Callable[[int, int], int], kinds: list[tuple[int, int, int]], share: int) -> int:
         """The cycles of as many blocks as a share has, the cheapest; or of all, shared out evenly, or of the dearest
@@ -306,14 +307,14 @@ class _Costs:
         self, plan: Plan, rates: Rates, sizes: tuple[int, int, int], l1: tuple[int, int, int], l0: tuple[int, int, int]
     ) -> None:
         self.plan, self.rates, self.k, r, k = plan, rates, sizes[2], rates, sizes[2]
-        tiles = [min(l1[2], k - i) for i in range(0, k, l1[2])]
-        parts = [min(l0[2], t - i) for t in tiles for i in range(0, t, l0[2])]
         c0, each = int(plan.a.element.C0), r.words if plan.a.element.bits == 32 else 1
-        self.tiles = {t: tiles.count(t) for t in {tiles[0], tiles[-1]}}
-        self.starts = 2 * len(parts) * r.l0_start
-        self.deep = sum(-(-p // c0) for p in parts) * each
-        self.ends = tiles[0], parts[0]
-        self.lasts = -(-parts[-1] // c0) * each, -(-tiles[-1] // c0) * each
+        self.tiles = _cut(k, l1[2])
+        parts = [(p, count * n) for t, count in self.tiles.items() for p, n in _cut(t, l0[2]).items()]
+        self.starts = 2 * sum(count for _, count in parts) * r.l0_start
+        self.deep = sum(-(-p // c0) * count for p, count in parts) * each
+        first, last = min(k, l1[2]), [*self.tiles][-1]
+        self.ends = first, min(first, l0[2])
+        self.lasts = -(-[*_cut(last, l0[2])][-1] // c0) * each, -(-last // c0) * each
 
     def of_core(self, extents: Iterable[tuple[int, int, int]], *, unit_flag: bool) -> int:
         """The cycles that a core with blocks of these sizes takes at least."""
@@ -377,6 +378,11 @@ class _Costs:
     def store(self, m: int, n: int) -> int:
         """The cycles of FIX."""
         return m * n * 4 // self.rates.l0c + m * n * self.plan.c.element.bits // 8 // self.rates.store
+
+
+def _cut(n: int, step: int) -> dict[int, int]:
+    """The sizes of the parts of n, and how many have them, the last one last."""
+    return {**({step: n // step} if n >= step else {}), **({n % step: 1} if n % step else {})}
 
 
 def _least_packages(x: Operand, rows: int, columns: int) -> int:

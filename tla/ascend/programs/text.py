@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import shown
+from ...notation.cpp_words import CPP_WORDS
 from ..element import CPP_NAMES
 from ..schedules import BlockSwizzle, Schedule
 from ..transfers.instruction import c_text
@@ -399,7 +400,7 @@ def require_language(language: object, name: object) -> None:
     """RangeError for a language that no block is written in, and for what is no name of C++."""
     if not isinstance(language, str) or language not in LANGUAGES:
         raise RangeError(f"a block in {shown(language)}", f"one of {', '.join(LANGUAGES)}", "write text('ascendc')")
-    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*", name):
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or name in CPP_WORDS:
         raise RangeError(f"a kernel named {shown(name)}", "a name of C++", "write name='kernel_main'")
 
 

@@ -120,7 +120,10 @@ class Values(Machine):
         return made if self.exact else _as_held(_ended(made, i.elements[0]), i.elements[0])
 
     def _added(self, held: Any, values: Any) -> Any:
-        return held + values
+        import numpy as np
+
+        with np.errstate(invalid="ignore"):
+            return held + values
 
     def _leaving(self, s: Move, values: Any, scale: Any) -> Any:
         """Accumulators as they leave L0C: scaled, negative ones cut off, rounded to the type of the destination."""
@@ -129,10 +132,11 @@ class Values(Machine):
         if self.exact:
             return values
         settings = s.instruction.settings
-        if scale is not None:
-            values = values * scale
-        if (one := settings.get("deqScalar")) is not None:
-            values = values * float(one)
+        with np.errstate(invalid="ignore", over="ignore"):
+            if scale is not None:
+                values = values * scale
+            if (one := settings.get("deqScalar")) is not None:
+                values = values * float(one)
         if settings.get("reluEn") == "true":
             values = np.maximum(values, 0)
         return _as_held(values, s.instruction.element)
@@ -155,7 +159,8 @@ class Values(Machine):
         elif not starts_anew(s):
             before = self.read(c)[:m, :n]
         out = np.full(c.cells.shape, np.nan)
-        out[:m, :n] = before + left @ right
+        with np.errstate(invalid="ignore", over="ignore"):  # infinities are numbers of half and float
+            out[:m, :n] = before + left @ right
         self.write(c, out)
 
 

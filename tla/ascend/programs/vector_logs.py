@@ -68,6 +68,13 @@ MODES = 8
 Operand = tuple[str, int, Element]
 
 
+def whole(n: Any) -> int:
+    """An integer of a log; TypeError for what is none."""
+    if not isinstance(n, int):
+        raise TypeError(f"{n!r:.40} is no integer")
+    return int(n)
+
+
 def computation(name: str, args: list[Any], operand: Callable[[Any], Operand], register: int = ALL_BITS) -> Compute:
     """The computation that a logged call makes.
 
@@ -111,7 +118,7 @@ def transposition(args: list[Any], element: Element) -> Compute:
     what an earlier one has written.
     """
     table, fields = require_table(TRANSPOSES, args[:2]), args[2]
-    told = {name: int(fields[name]) for name in FIELDS}
+    told = {name: whole(fields[name]) for name in FIELDS}
     made = Transposition(TRANSPOSES, (0, 0), told, (element, element), table=table)
     made.require_fields()
     if told["repeatTimes"]:
@@ -155,10 +162,10 @@ def _of_elements(
         expected = "how many elements, or a mask, a number of repeats, and strides"
         raise LeafTypeError(what, expected, "log it with the stand-in")
     if fields is None:
-        yield from _of_run(name, operands, scalar, int(numbers[-1]))
+        yield from _of_run(name, operands, scalar, whole(numbers[-1]))
         return
-    mask = _masked(name, int(numbers[-2]), register, REPEAT // max(e.bits for _place, _at, e in operands))
-    yield _of_repeats(name, operands, scalar, (mask, int(numbers[-1])), fields)
+    mask = _masked(name, whole(numbers[-2]), register, REPEAT // max(e.bits for _place, _at, e in operands))
+    yield _of_repeats(name, operands, scalar, (mask, whole(numbers[-1])), fields)
 
 
 def _masked(name: str, mask: int, register: int, most: int) -> int:

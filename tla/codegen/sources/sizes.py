@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from ...core.arrays import INT64_MIN
 from ...core.errors import LeafTypeError, RangeError
 from ...core.ints import IntLike
+from ...notation.cpp_words import CPP_WORDS
 from ...symbolic import SymInt
 from ...symbolic.conditions import Condition, require_condition
 from ...symbolic.poly import number
 from ...symbolic.symint import wrap
-from ..c_languages import CPP_WORDS
 from ..expressions.graph import Graph, Node, in_order
 from ..expressions.target import CALL, Syntax, expression
 from ..indices.c import syntax_of
