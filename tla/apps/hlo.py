@@ -62,11 +62,11 @@ def hlo(arguments: argparse.Namespace) -> Answer:
     _check(arguments)
     arguments.file = str(xla.program_file(arguments.file, *arguments.others))
     opened = _reader(arguments.file)
+    _say_run_beside(arguments.file, "this")
     if arguments.output is not None and arguments.by is None:
         return _written(opened, arguments, least, space)
     if _is_bare(arguments) and (summary := _summary(opened, arguments)) is not None:
         return summary
-    _say_run_beside(arguments.file, "this")
     arguments.by = arguments.by or "shape"
     with opened() as file:
         if arguments.against is not None:
