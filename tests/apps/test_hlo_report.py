@@ -172,3 +172,16 @@ def test_numbers_and_short_words_of_a_comparison_stay_on_their_line(tmp_path):
     assert cells
     assert all(kind == ' class="n"' for kind, cell in cells if re.fullmatch(r"[-+][0-9,]+", cell))
     assert {kind for kind, cell in cells if cell in ("new", "gone", "larger", "smaller", "layout")} == {' class="s"'}
+
+
+@pytest.mark.parametrize("options", [[], ["-o", "page.html"], ["--by", "shape"], ["--advise"]])
+def test_of_a_file_of_another_stage_the_one_that_runs_is_named_once(options, tmp_path, capsys, monkeypatch):
+    """Before buffer assignment nothing is in VMEM; its summary, and its page, were those of the program as it runs."""
+    monkeypatch.chdir(tmp_path)
+    for stage in ("after_optimizations", "after_optimizations_before_buffer_assignment"):
+        (tmp_path / f"module_0001.jit_f.cl_1.{stage}.txt").write_text(TABLE)
+    assert main(["hlo", "module_0001.jit_f.cl_1.after_optimizations_before_buffer_assignment.txt", *options]) == 0
+    said = "not the program as it runs; that is module_0001.jit_f.cl_1.after_optimizations.txt"
+    assert capsys.readouterr().err.count(said) == 1
+    assert main(["hlo", "module_0001.jit_f.cl_1.after_optimizations.txt", *options]) == 0
+    assert said not in capsys.readouterr().err

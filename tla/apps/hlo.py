@@ -62,11 +62,11 @@ def hlo(arguments: argparse.Namespace) -> Answer:
     _check(arguments)
     arguments.file = str(xla.program_file(arguments.file, *arguments.others))
     opened = _reader(arguments.file)
+    _say_run_beside(arguments.file, "this")
     if arguments.output is not None and arguments.by is None:
         return _written(opened, arguments, least, space)
     if _is_bare(arguments) and (summary := _summary(opened, arguments)) is not None:
         return summary
-    _say_run_beside(arguments.file, "this")
     arguments.by = arguments.by or "shape"
     with opened() as file:
         if arguments.against is not None:
@@ -91,13 +91,17 @@ def hlo(arguments: argparse.Namespace) -> Answer:
     module = _module.module_of(lines, around)
     if module.header and not arguments.interiors:
         _module.entry_name(module)  # which refuses a file that is cut
-    warnings = [*_vocabulary.unknown_in_header(module.header)]
-    if module.entry is not None and not module.header:
-        warnings.append(_module.HEADLESS)
-    if arguments.interiors and arguments.by != "copy":
-        warnings += xla.unknown_names(lines)
-    found = xla.totals(lines, arguments.by, arguments.interiors, space, warnings.append)
-    _say([*dict.fromkeys((*warnings, *xla.contradictions(module)))])  # totals have none of the header's
+    warnings: list[str] = []
+    if whole := module.entry is not None and not (arguments.interiors and arguments.by != "copy"):
+        warnings += [] if module.header else [_module.HEADLESS]
+    else:
+        warnings += [
+            *_vocabulary.unknown_in_header(module.header),
+            *xla.unknown_names(lines),
+            *xla.contradictions(module),
+        ]
+    found = xla.totals(module if whole else lines, arguments.by, arguments.interiors, space, warnings.append)
+    _say([*dict.fromkeys(warnings)])
     return _totals(found, arguments, least)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...core.errors import LeafTypeError, RangeError
+from ...core.errors import LeafTypeError, RangeError, TlaError
 from ..programs.targets import TARGETS
 from .arguments import argument_changes, assumption, padding_changes, uses_of
 from .bench import Bench, Change, devices_of, in_turn
@@ -58,6 +58,8 @@ def try_advice(
     bench = Bench.of(function, args, kwargs, devices_of(topology), target)
     try:
         base, account = bench.measured(Change())
+    except TlaError:
+        raise
     except Exception as error:  # of the compiler: JAX has several types for it
         text = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
         what = f"the function as it is does not compile for {topology}: {text}"

@@ -5,6 +5,7 @@ Source: the HLO text as XLA prints it.
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -44,7 +45,7 @@ class Total:
 
 
 def totals(
-    program: Iterable[Located] | Source,
+    program: Iterable[Located] | Source | Module,
     by: str,
     interiors: bool = False,
     space: int | None = None,
@@ -52,7 +53,7 @@ def totals(
 ) -> list[Total]:
     """The sums of what a program allocates, the largest total first; or what it copies.
 
-    program     instructions, as read_hlo gives them; or what it takes: a path, or an open file
+    program     instructions, as read_hlo gives them; or what it takes: a path, or an open file; or a module
     by          "shape", "operation", "computation", "space" (as S(n) numbers them), or "copy": the copies, transposes,
                 reshapes and conversions that move data, by what they read and write; those in loops once
     interiors   count every array that an instruction writes, as the text has them: the inside of fusions, which stays
@@ -86,7 +87,8 @@ def totals(
     if by not in (*_KEYS, "copy"):
         raise RangeError(f"totals by {by!r}", "one of " + ", ".join((*_KEYS, "copy")), "choose one of these")
     found: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
-    for key, size, lost in _rows(_instructions(program), by, interiors, space, on_warning or _ignored):
+    lines = program if isinstance(program, Module) else _instructions(program)
+    for key, size, lost in _rows(lines, by, interiors, space, on_warning or _ignored):
         for k, n in enumerate((1, size, lost)):
             found[key][k] += n
     return sorted((Total(key, *sums) for key, sums in found.items()), key=lambda t: (-t.bytes, -t.count, t.key))
@@ -109,13 +111,14 @@ def _ignored(_warning: str) -> None:
 
 
 def _rows(
-    program: Iterable[Located], by: str, interiors: bool, space: int | None, on_warning: OnWarning
+    program: Iterable[Located] | Module, by: str, interiors: bool, space: int | None, on_warning: OnWarning
 ) -> Iterator[Row]:
+    every = itertools.chain(*program.computations.values()) if isinstance(program, Module) else program
     if interiors and by != "copy":
-        yield from _written(program, by, space, on_warning)
+        yield from _written(every, by, space, on_warning)
         return
-    lines = list(program)
-    module = module_of(lines)
+    lines = list(every)
+    module = program if isinstance(program, Module) else module_of(lines)
     for warning in (*unknown_names(module), *contradictions(module)):
         on_warning(warning)
     if by == "copy":

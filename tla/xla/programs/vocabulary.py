@@ -88,6 +88,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "conditional": ("branch_computations",),
     "get-tuple-element": ("index",),
     "transpose": ("dimensions",),
+    "compare": ("direction",),
     "select-and-scatter": ("select", "scatter"),
     **dict.fromkeys(("fusion", "async-start"), ("calls",)),
     **dict.fromkeys(
