@@ -111,7 +111,7 @@ class Memories:
             self.sizes[INDEX] = self.sizes["L0B"] // STORED
 
     def kept(self, key: Any, make: Callable[[], R]) -> R:
-        """What is made for a key, kept as long as all that is kept has few cells."""
+        """Make a value for a key, or find it: values are kept as long as the places of all have few cells."""
         if self._cells > MOST_CELLS:
             self._made.clear()
             self._cells = 0
