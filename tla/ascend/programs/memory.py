@@ -94,8 +94,10 @@ class Memories:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.bits = math.gcd(*(b.element.bits for b in program.buffers.values()), *_widths(program))
-        self.bits = math.gcd(self.bits, *(b.address * 8 for b in program.buffers.values() if b.position != "GM"))
+        ends = (
+            n for b in program.buffers.values() for n in (b.element.bits, 0 if b.position == "GM" else b.address * 8)
+        )
+        self.bits = math.gcd(*ends, *_widths(program)) or 8  # of a program of flags alone none
         self._made: dict[Any, Any] = {}
         self._cells = 0
         arch = program.arch
