@@ -615,3 +615,8 @@ def test_cells_are_as_narrow_as_what_lies_in_them(places, bits, byte):
     assert Memories(program).bits == bits
     shared = [f for f in check_program(program, []).findings if f.kind == "pipe"]
     assert [f.between.byte for f in shared] == ([] if byte is None else [byte])
+
+
+def test_a_program_of_flags_alone_is_checked():
+    report = check_program(Program(AtlasA2, {}, (SetFlag("M_FIX", 0),)), [])
+    assert [f.what for f in report.findings] == ["SetFlag M_FIX 0 is waited for by nothing"]

@@ -306,8 +306,8 @@ class _Pipes:
         return begin, end
 
     def form(self, pipes: Sequence[str] = _EVERY) -> tuple[Any, ...]:
-        """What follows depends on, but when: of these pipes, and of what they wait for. What is up before the pipe that
-        waits for it is free is up in time."""
+        """The state that decides what follows, but for when: of these pipes, and of what they wait for. A flag that is up
+        before the pipe that waits for it is free is up in time."""
         free, end = self.free, self.end(pipes)
         ups = ((key, up, ends_of(key[0])) for key, up in self.flags.items())
         flags = sorted(

@@ -94,8 +94,10 @@ class Memories:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.bits = math.gcd(*(b.element.bits for b in program.buffers.values()), *_widths(program))
-        self.bits = math.gcd(self.bits, *(b.address * 8 for b in program.buffers.values() if b.position != "GM"))
+        ends = (
+            n for b in program.buffers.values() for n in (b.element.bits, 0 if b.position == "GM" else b.address * 8)
+        )
+        self.bits = math.gcd(*ends, *_widths(program)) or 8  # of a program of flags alone none
         self._made: dict[Any, Any] = {}
         self._cells = 0
         arch = program.arch
@@ -111,7 +113,7 @@ class Memories:
             self.sizes[INDEX] = self.sizes["L0B"] // STORED
 
     def kept(self, key: Any, make: Callable[[], R]) -> R:
-        """What is made for a key, kept as long as all that is kept has few cells."""
+        """Make a value for a key, or find it: values are kept as long as the places of all have few cells."""
         if self._cells > MOST_CELLS:
             self._made.clear()
             self._cells = 0
