@@ -103,15 +103,12 @@ def from_ub(plan: Any, start: tuple[int, int], sizes: tuple[int, int], core: int
 
 def buffer_rows(plan: Any) -> Iterator[tuple[str, str, Element, Layout, str]]:
     """The buffers of vector cores: C of a block or of a tile, and what an activation makes of a tile."""
-    (m, n, _), of = plan.tiling.l1, plan.activation
+    (m, n, _), of, c = plan.tiling.l1, plan.activation, plan.c.element
     for i in range(plan.vectors):
-        place, c = f"UB{i}", plan.c.element
         if plan.split is not None:
-            yield f"ub{i}C", place, c, in_ub(plan, m, n), "UB"
-        else:
-            yield f"ub{i}C", place, c, of.layout(c, of.tile), "tiles"
-        made = of.made if of is not None else ()
-        yield from ((f"ub{i}{name}", place, e, of.layout(e, of.tile), "tiles") for name, e in made)
+            yield f"ub{i}C", f"UB{i}", c, in_ub(plan, m, n), "UB"
+        for name, e in [] if of is None else of.made if plan.split is not None else [("C", c), *of.made]:
+            yield f"ub{i}{name}", f"UB{i}", e, of.layout(e, of.tile), "tiles"
 
 
 def tiles_of(plan: Any, sizes: tuple[int, int], core: int) -> list[Box]:
