@@ -26,7 +26,7 @@ from ..transfers.halves import SPLITS, half_of
 from ..transfers.instruction import TransferInstruction
 from ..transfers.moved import ROWS
 from ..transfers.side import tensor_at
-from .activations import BESIDE, Box, boxes, tile_flags
+from .activations import BESIDE, Activation, Box, boxes, tile_flags
 from .queues import MOST_UP
 from .statements import Part, SetFlag, WaitFlag
 
@@ -103,12 +103,14 @@ def from_ub(plan: Any, start: tuple[int, int], sizes: tuple[int, int], core: int
 
 def buffer_rows(plan: Any) -> Iterator[tuple[str, str, Element, Layout, str]]:
     """The buffers of vector cores: C of a block or of a tile, and what an activation makes of a tile."""
-    (m, n, _), of, c = plan.tiling.l1, plan.activation, plan.c.element
+    (m, n, _), c = plan.tiling.l1, plan.c.element
+    of: Activation | None = plan.activation
     for i in range(plan.vectors):
         if plan.split is not None:
             yield f"ub{i}C", f"UB{i}", c, in_ub(plan, m, n), "UB"
-        for name, e in [] if of is None else of.made if plan.split is not None else [("C", c), *of.made]:
-            yield f"ub{i}{name}", f"UB{i}", e, of.layout(e, of.tile), "tiles"
+        if of is not None:
+            came = [("C", c)] * (plan.split is None)
+            yield from ((f"ub{i}{name}", f"UB{i}", e, of.layout(e, of.tile), "tiles") for name, e in (*came, *of.made))
 
 
 def tiles_of(plan: Any, sizes: tuple[int, int], core: int) -> list[Box]:
