@@ -48,7 +48,7 @@ def scaled(problem, a=fp8_e4m3, b=fp8_e4m3, tiles=TILES, **more):
 def numbers(rng, problem):
     m, n, k = problem
     q = -(-k // 32)
-    x, y = rng.integers(-2, 3, (m, k)), rng.integers(-2, 3, (k, n))
+    x, y = rng.integers(-3, 4, (m, k)) / 2, rng.integers(-3, 4, (k, n)) / 2
     s, t = 2.0 ** rng.integers(-3, 4, (m, q)), 2.0 ** rng.integers(-3, 4, (q, n))
     return (x, y), (s, t), (x * s.repeat(32, 1)[:, :k]) @ (y * t.repeat(32, 0)[:k])
 
@@ -307,3 +307,14 @@ def test_a_mmad_takes_whole_pairs_of_scales():
     assert a(17, 3) == b(3, 17) == 64 + 32 + 2 + 1
     with pytest.raises(LeafTypeError, match="without scales"):
         mmad(*operands(128, fp4_e2m1), Ascend950, element=fp4_e2m1)
+
+
+def test_numbers_are_rounded_to_their_type_or_refused():
+    """What fp8 and fp4 do not hold is no number that a kernel multiplies."""
+    a, scales = np.full((16, 64), 1.3), (np.ones((16, 2)), np.ones((2, 16)))
+    for (left, right), x, y in zip(PAIRS, (1.25, 1.25, 1.5, 1.25), (1.25, 1.25, 1.5, 1.5)):
+        made = scaled((16, 16, 64), left, right)
+        assert (made.execute(a, a.T, scales=scales) == 64 * x * y).all(), (left, right)
+        for wrong in (1e9, -1e9, *[np.nan] * (left.bits == 4)):
+            with pytest.raises(RangeError, match="A: "):
+                made.execute(np.full((16, 64), wrong), a.T, scales=scales)

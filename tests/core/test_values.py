@@ -11,7 +11,15 @@ import pytest
 import tla
 from tla import LeafTypeError, MakeTensor, Packed, RangeError, copy, copy_if, fill, parse, reduce
 from tla.core import element
-from tla.core.values import converted, format_of, held, holds_all, require_castable, require_numbers
+from tla.core.values import (
+    converted,
+    format_of,
+    held,
+    holds_all,
+    nearest as rounded_to,
+    require_castable,
+    require_numbers,
+)
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
 
@@ -371,3 +379,27 @@ def test_the_4_bits_of_ascend_have_no_infinity():
     """e1m2: 0, 0.25, ... 1.75 and their negatives, in steps of 1/4; its codes are all numbers."""
     found = format_of(element.fp4_e1m2)
     assert (found.low, found.high, found.infinite, found.nan) == (Fraction(-7, 4), Fraction(7, 4), False, False)
+
+
+@pytest.mark.parametrize("name", [*FLOATS, "fp4_e1m2", "bfloat16"])
+def test_what_numpy_has_not_is_rounded_to_the_nearest_and_of_two_to_the_even_one(name):
+    """Every number of a format, and what lies at and beside the middle of each two."""
+    if "e8m0" in name:  # no sign, and no zero
+        return
+    if name == "bfloat16":
+        bits = np.random.default_rng(0).integers(0, 2**32, 10_000, np.uint32)
+        given = bits.view(np.float32)[np.isfinite(bits.view(np.float32))]
+        assert (rounded_to(given, element.bf16) == given.astype(ml_dtypes.bfloat16).astype(np.float64)).all()
+        return
+    numbers = [n for n in finite(name) if n >= 0] if name in FLOATS else [Fraction(k, 4) for k in range(8)]
+    pairs = [*itertools.pairwise(enumerate(numbers))]
+    given = [
+        (a + (b - a) * Fraction(k, 16), (a, b)[k > 8 or (k == 8 and i % 2)])
+        for (i, a), (_, b) in pairs
+        for k in range(17)
+    ]
+    x, wanted = (np.array([*map(float, side)]) for side in zip(*given))
+    kind = DTYPES.get(name) or getattr(element, name)
+    for sign in (1, -1):
+        assert (rounded_to(sign * x, kind) == sign * wanted).all()
+    assert np.isnan(rounded_to(np.array([NAN]), kind)).all()

@@ -35,6 +35,7 @@ class Format(NamedTuple):
     closed          whether first and last themselves are rounded to one: of two that are as near to the one without a
                     last odd digit
     infinite, nan   whether it has infinities, and NaN
+    digits, least   of floats: the bits behind the point, and the exponent of the least number that has all of them
     """
 
     kind: str
@@ -45,6 +46,8 @@ class Format(NamedTuple):
     closed: bool = True
     infinite: bool = False
     nan: bool = False
+    digits: int = 0
+    least: int = 0
 
     def rounds(self, low: Number, high: Number) -> bool:
         """Whether all finite numbers from low to high are rounded to one of its own."""
@@ -79,7 +82,13 @@ def _integers(low: float, high: float) -> Format:
 
 
 def _reals(
-    mantissa: int, exponent: int, infinite: bool = True, nan: bool = True, spare: int = 0, low: Fraction | None = None
+    mantissa: int,
+    exponent: int,
+    infinite: bool = True,
+    nan: bool = True,
+    spare: int = 0,
+    low: Fraction | None = None,
+    least: int | None = None,
 ) -> Format:
     """A float format.
 
@@ -87,12 +96,14 @@ def _reals(
     exponent   of the largest number
     spare      how many codes with this exponent are no number: NaN of what has no infinities
     low        the least number, where that is not the negative of the largest
+    least      the exponent of the least number with all bits; by default that of IEEE's formats
     """
     step = Fraction(2) ** (exponent - mantissa)
     digits = (2 << mantissa) - 1 - spare  # of the largest number, in steps
     high, beyond = digits * step, step / 2
     first = -high - beyond if low is None else low * Fraction(3, 4) if low else low
-    return Format("real", -high if low is None else low, high, first, high + beyond, digits % 2 == 0, infinite, nan)
+    ends = -high if low is None else low, high, first, high + beyond
+    return Format("real", *ends, digits % 2 == 0, infinite, nan, mantissa, 1 - exponent if least is None else least)
 
 
 _FORMATS: dict[str, Format] = {
@@ -106,16 +117,16 @@ _FORMATS: dict[str, Format] = {
     "float8_e3m4": _reals(4, 3),
     "float8_e4m3": _reals(3, 7),
     "float8_e5m2": _reals(2, 15),
-    "float8_e4m3fn": _reals(3, 8, infinite=False, spare=1),
-    "float8_e4m3fnuz": _reals(3, 7, infinite=False),
-    "float8_e4m3b11fnuz": _reals(3, 4, infinite=False),
-    "float8_e5m2fnuz": _reals(2, 15, infinite=False),
-    "float8_e8m0fnu": _reals(0, 127, infinite=False, low=Fraction(1, 2**127)),
-    "fp8_ue4m3": _reals(3, 8, infinite=False, spare=1, low=Fraction(0)),
-    "float6_e2m3fn": _reals(3, 2, infinite=False, nan=False),
-    "float6_e3m2fn": _reals(2, 4, infinite=False, nan=False),
-    "float4_e2m1fn": _reals(1, 2, infinite=False, nan=False),
-    "fp4_e1m2": _reals(2, 0, infinite=False, nan=False),
+    "float8_e4m3fn": _reals(3, 8, infinite=False, spare=1, least=-6),
+    "float8_e4m3fnuz": _reals(3, 7, infinite=False, least=-7),
+    "float8_e4m3b11fnuz": _reals(3, 4, infinite=False, least=-10),
+    "float8_e5m2fnuz": _reals(2, 15, infinite=False, least=-15),
+    "float8_e8m0fnu": _reals(0, 127, infinite=False, low=Fraction(1, 2**127), least=-127),
+    "fp8_ue4m3": _reals(3, 8, infinite=False, spare=1, low=Fraction(0), least=-6),
+    "float6_e2m3fn": _reals(3, 2, infinite=False, nan=False, least=0),
+    "float6_e3m2fn": _reals(2, 4, infinite=False, nan=False, least=-2),
+    "float4_e2m1fn": _reals(1, 2, infinite=False, nan=False, least=0),
+    "fp4_e1m2": _reals(2, 0, infinite=False, nan=False, least=0),
 }
 _FORMATS |= {f"complex{2 * bits}": _FORMATS[f"float{bits}"]._replace(kind="complex") for bits in (32, 64)}
 
@@ -273,19 +284,27 @@ def rounded(values: Any, dtype: Any) -> Any:
         return values.astype(dtype)
 
 
-def rounded_bfloat16(values: Any) -> Any:
-    """Numbers of float32 rounded to bfloat16, which numpy has not, in float32: to the nearest, the even one of two.
+def nearest(values: Any, kind: Any) -> Any:
+    """Numbers rounded to those of a float type that numpy has not, in float64: to the nearest, of two to the one whose
+    last bit is 0; past the largest to an infinity, where the type has infinities. See `rounded`.
 
     >>> import numpy
-    >>> rounded_bfloat16(numpy.array([918.75, 44.625, 44.875], numpy.float32))
-    array([920. ,  44.5,  45. ], dtype=float32)
-
-    Source: bfloat16 is the upper half of a float32.
+    >>> from tla.ascend import bf16, fp8_e4m3
+    >>> nearest(numpy.array([918.75, 44.625, 44.875, 1e39]), bf16), nearest(numpy.array([1.3, 0.001, 460]), fp8_e4m3)
+    (array([920. ,  44.5,  45. ,   inf]), array([1.250000e+00, 1.953125e-03, 4.480000e+02]))
     """
     import numpy as np
 
-    bits = values.astype(np.float32).view(np.uint32)
-    return ((bits + (0x7FFF + (bits >> 16 & 1))) & 0xFFFF0000).astype(np.uint32).view(np.float32)
+    numbers = format_of(kind)
+    if numbers is None or numbers.kind != "real":
+        raise LeafTypeError(
+            f"rounding to {kind}", "a float type whose numbers are known", "leave the values as they are"
+        )
+    values = np.asarray(values, np.float64)
+    exponents = np.maximum(np.frexp(values)[1] - 1, numbers.least)
+    step = np.ldexp(1.0, exponents - numbers.digits)
+    found = np.rint(values / step) * step
+    return np.where(abs(found) > float(numbers.high), np.copysign(np.inf, found), found) if numbers.infinite else found
 
 
 def converted(what: str, values: Any, dtype: Any) -> Any:

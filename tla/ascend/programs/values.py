@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ...core.element import Element, bf16
+from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError
 from ...core.layout import require_origin
-from ...core.values import format_of, held, require_numbers, rounded, rounded_bfloat16
+from ...core.values import format_of, held, nearest, require_numbers, rounded
 from ..element import DTYPES, dtype_of
 from ..transfers.side import offsets_in
 from ..vectors.forms import SPECIAL
@@ -167,14 +167,16 @@ class Values(Machine):
 def _given(name: str, values: Any, element: Element) -> Any:
     """A user's numbers as global memory holds them: floats rounded; RangeError for those that their type has not.
 
-    Types that numpy has not, but for bf16, hold what they are given.
+    A type whose numbers are not known, as hif8, holds what it is given, and so does a wide one that numpy has not: a scale is
+    a word with a float in it.
     """
     import numpy as np
 
-    if element.name not in DTYPES and element != bf16:
+    numbers = format_of(element)
+    if numbers is None or (element.name not in DTYPES and element.bits > 16):
         return values
-    require_numbers(name, values, bf16 if element == bf16 else dtype_of(element))
-    if dtype_of(element).kind not in "iu":
+    require_numbers(name, values, element)
+    if numbers.kind == "real":
         return _as_held(values, element)
     if (wrong := values != np.rint(values)).any():
         what = f"{name}: {values[wrong][0]} as {element}"
@@ -201,7 +203,9 @@ def _as_held(values: Any, element: Element) -> Any:
         ends = np.iinfo(dtype)
         return np.where(np.isnan(values), values, np.clip(np.rint(values), ends.min, ends.max))
     stored = held("a value", np.nan_to_num(values, posinf=np.inf, neginf=-np.inf), dtype)
-    return np.where(np.isnan(values), values, rounded_bfloat16(stored) if element == bf16 else stored)
+    if element.name not in DTYPES and (numbers := format_of(element)) is not None and numbers.kind == "real":
+        stored = nearest(stored, element)
+    return np.where(np.isnan(values), values, stored)
 
 
 def merged(before: npt.NDArray[Any] | None, after: npt.NDArray[Any]) -> Any:
