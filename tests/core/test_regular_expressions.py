@@ -53,6 +53,8 @@ GIVEN = {
     ("tla.codegen.sources.kernels_dsl", "pattern"): (*kernels_dsl._MMAS, *kernels_dsl._COPIES),
     ("tla.xla.programs.targets", "pattern"): (r"\bversion:\s*TPU_VERSION_(\w+)", r'\bvariant:\s*"(\w*)"'),
     ("tla.xla.programs.text_file", "f.mark"): [foreign.mark for foreign in text_file._FOREIGN],
+    ("tla.ascend.programs.any_text", "other"): (r"[\w>*&] +M\b|(::|\.|<)M\b|\bM(::|[(.[>]| \w)",),
+    ("tla.ascend.programs.any_text", "f'int64_t {size}\\\\b'"): (r"int64_t M\b",),
     ("tla.core.other_texts", "begins"): [begins for begins, _read in other_texts._READERS],
     ("tla.core.reader", "self.tokens"): (),  # READERS has them
     ("tla.core.reader", "self.blank"): (),
