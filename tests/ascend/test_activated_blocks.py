@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ascend_blocks import require_found
+from ascend_blocks import dropped, field, of, require_found
 from catlass_examples import available, built
 
 from tla import LeafTypeError, RangeError, dims
@@ -222,22 +222,6 @@ def test_a_flag_is_set_before_it_is_waited_for_in_the_order_of_issue(split):
 
 
 # ------------------------------------------------------------------------------------------------------------- faults
-
-
-def of(kind, test):
-    return lambda s: isinstance(s, kind) and test(s)
-
-
-def dropped(_s):
-    return []
-
-
-def field(name, by):
-    def change(s):
-        p = s.instruction.parameters
-        return [s._replace(instruction=replace(s.instruction, parameters={**p, name: p[name] + by}))]
-
-    return change
 
 
 def computes(name):

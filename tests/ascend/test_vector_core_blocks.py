@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from ascend_blocks import require_found, stated
+from ascend_blocks import dropped, field, of, require_found, stated
 from catlass_examples import available, built
 
 from tla import LeafTypeError, RangeError, Unproven, dim, dims
@@ -117,22 +117,6 @@ def test_a_fault_between_cores_of_any_size_is_found():
 
 
 # ------------------------------------------------------------------------------------------------------------- faults
-
-
-def of(kind, test):
-    return lambda s: isinstance(s, kind) and test(s)
-
-
-def dropped(s):
-    return []
-
-
-def field(name, by):
-    def change(s):
-        p = s.instruction.parameters
-        return [s._replace(instruction=replace(s.instruction, parameters={**p, name: p[name] + by}))]
-
-    return change
 
 
 def to_ub(s):

@@ -281,3 +281,23 @@ def stated(program, values):
 def place(program, name, at, bits):
     b = program.buffers[name]
     return b.position if b.position != "GM" else name, (0 if b.position == "GM" else b.address * 8) + at * bits
+
+
+def of(kind, test):
+    """Whether a statement is of a kind and passes a test."""
+    return lambda s: isinstance(s, kind) and test(s)
+
+
+def dropped(_s):
+    """The fault that a statement is missing."""
+    return []
+
+
+def field(name, by):
+    """The fault that a field of a statement's instruction is larger by so much."""
+
+    def change(s):
+        p = s.instruction.parameters
+        return [s._replace(instruction=replace(s.instruction, parameters={**p, name: p[name] + by}))]
+
+    return change

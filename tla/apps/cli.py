@@ -7,7 +7,7 @@ import functools
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from .. import __version__
@@ -34,13 +34,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     37
     0
     """
-    return _answered(sys.argv[1:] if argv is None else argv)[0]
+    return _run(sys.argv[1:] if argv is None else argv, lambda answer: None)
 
 
 def process() -> NoReturn:
     """Run the command line of this process, which ends as soon as all is said: what was read of a long file would be
     taken apart object by object."""
-    code, _answer = _answered(sys.argv[1:])
+    kept: list[terminal.Answer] = []
+    code = _run(sys.argv[1:], kept.append)
     try:
         sys.stdout.flush()
     except BrokenPipeError:  # nobody reads on
@@ -50,31 +51,31 @@ def process() -> NoReturn:
     os._exit(code)
 
 
-def _answered(given: Sequence[str]) -> tuple[int, terminal.Answer | None]:
-    """The exit code of a command line, and what it answers."""
-    answer: terminal.Answer | None = None
+def _run(given: Sequence[str], keep: Callable[[terminal.Answer], object]) -> int:
+    """Run a command line and return its exit code; `keep` is given its answer."""
     terminal.open_missing_streams()
     if not given:
         _parser(given).print_help()
-        return 0, answer
+        return 0
     if (command := _command(given)) is not None and command not in COMMANDS:
-        return _unknown(command, given), answer
+        return _unknown(command, given)
     arguments = _parser(given).parse_args(given)
     try:
         if (answer := arguments.run(arguments)) is not None:
+            keep(answer)
             terminal.say(answer, arguments.json, arguments.json or getattr(arguments, "all", True))
     except BrokenPipeError:  # the reader has seen enough: `tla hlo FILE | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
-        return INTERRUPTED, answer
+        return INTERRUPTED
     except TlaError as error:
-        return _fail(str(terminal.in_shell_words(error.reason))), answer
+        return _fail(str(terminal.in_shell_words(error.reason)))
     except ModuleNotFoundError as error:  # of an extra: it says how to install it
-        return _fail(str(error)), answer
+        return _fail(str(error))
     except OSError as error:
-        return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)), answer
+        return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror))
     verdict = getattr(arguments, "verdict", "")  # of an answer that is given, all of it read or not, and fails a check
-    return (_fail(verdict) if verdict else 0), answer
+    return _fail(verdict) if verdict else 0
 
 
 def _command(given: Sequence[str]) -> str | None:
