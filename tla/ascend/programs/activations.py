@@ -129,10 +129,13 @@ class Activation:
         name, e = self.made[-1]
         return name, tensor_at("UB", self.layout(e, sizes))
 
-    def computed(self, prefix: str, stage: int, pipe: str, came: str, tile: Tensor) -> Iterator[Part | PipeBarrier]:
+    def computed(
+        self, prefix: str, stage: int | str, pipe: str, came: str, tile: Tensor
+    ) -> Iterator[Part | PipeBarrier]:
         """The instructions of a tile, with a barrier between two.
 
-        prefix   that the names of the buffers begin with;  pipe  V, as the program calls it
+        prefix   that the names of the buffers begin with;  stage  that they end with, "" of one that a name tells
+        pipe     V, as the program calls it
         came     the buffer that the tile lies in, and the tensor there
         """
         m, n = map(int, require_origin("a tile", tile.layout))
@@ -177,7 +180,7 @@ def tile_flags(core: str, comes: bool) -> Iterator[tuple[str, int]]:
     yield from itertools.product(events, range(STAGES))
 
 
-def tile_statements(core: str, stage: int, comes: Part | None, computed: Iterable[Any], leaves: Part) -> Iterator[Any]:
+def tile_statements(core: str, stage: Any, comes: Part | None, computed: Iterable[Any], leaves: Part) -> Iterator[Any]:
     """The statements of a tile: MTE2 fills a stage when V has read it, V writes one when MTE3 has.
 
     comes    the load of the tile; None of one that is in UB already

@@ -15,8 +15,12 @@ from typing import TYPE_CHECKING, Any
 from ...core.errors import RangeError, Unproven, require_type
 from ...core.int_tuple import shown
 from ...core.ints import IntLike, known
+from ...core.leaf_arithmetic import ceil_div
 from ...symbolic.conditions import Condition, assuming
 from ..schedules import BlockSwizzle
+from ..transfers.halves import SPLITS
+from .activations import BESIDE
+from .any_activations import ActivatedCore
 from .any_order import MANY, Tiles, prove_order
 from .any_paddings import AnyPaddings
 from .any_sizes import CORE, CORES, AnyCore, around, buffers_of, conditions_of, facts_of, require_few
@@ -33,6 +37,7 @@ from .sparse import densified
 from .statements import Buffer, Program
 from .text import require_in, require_language
 from .values import numbers_of
+from .vector_cores import share
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -76,7 +81,8 @@ class AnyMatmulBlock:
     @functools.cached_property
     def _written(self) -> tuple[Program, tuple[Condition, ...]]:
         names = {str(n): n for n in self.problem if known(n) is None}
-        core = AnyCore(self.plan, self.problem, self.swizzle, self.slices)
+        made = AnyCore if self.plan.activation is None else ActivatedCore
+        core = made(self.plan, self.problem, self.swizzle, self.slices)
         with assuming() as recorded:
             body = tuple(core.any_blocks())
         before = self.paddings
@@ -198,8 +204,8 @@ class AnyMatmulBlock:
 
     def _checked(self, b: MatmulBlock) -> Report:
         """The report of the program for one problem."""
-        made = ((*self.program_at(b, core), b.result(blocks)) for core, blocks in enumerate(b.schedule.table))
-        return together(check_program(program, [result], values) for program, values, result in made)
+        made = ((*self.program_at(b, core), b.results(blocks)) for core, blocks in enumerate(b.schedule.table))
+        return together(check_program(program, results, values) for program, values, results in made)
 
     def _known(self, sizes: tuple[int, int, int]) -> MatmulBlock | None:
         """The block of a problem; None where facts of names do not allow it."""
@@ -212,6 +218,7 @@ class AnyMatmulBlock:
         """The sizes of blocks whose statements differ: those of few fractals have a barrier between Mmads."""
         m, n, _ = self.plan.tiling.l1
         sizes = [{"tileM": 16, "tileN": 16, "rowsM": 16}]
+        sizes += [{"tileM": 1, "tileN": 1, "rowsM": 1}] if self.plan.split in SPLITS else []  # the second core has none
         sizes += (
             [{"tileM": m, "tileN": n, "rowsM": m}] if m // 16 * (n // 16) >= FEW_FRACTALS or self.plan.vectors else []
         )
@@ -220,7 +227,17 @@ class AnyMatmulBlock:
         cuts = range(self.slices)[-1:] if k is None else range(min(self.slices, -(-k // step)))
         yield from ({**x, "slice": cut} for x in sizes for cut in cuts)
 
-    def _tiles(self) -> Tiles:
+    def _tiles(self) -> dict[str, Tiles]:
+        """The numbers of tiles of a block, of k and of each vector core, by the variables of loops."""
+        found, of = {"kTile": self._tiles_of_k()}, self.plan.activation
+        if of is not None:
+            (m, n, _), (rows, columns) = self.plan.tiling.l1, of.tile
+            (m, n), step = ((m, n), BESIDE) if self.plan.split is None else (share(self.plan, m, n, 0)[1], 1)
+            most = ceil_div(ceil_div(m, rows) * ceil_div(n, columns), step)
+            found["ubTurn"] = Tiles(0, int(most), 1, lambda turns: [{"ubTiles": step * turns}])
+        return found
+
+    def _tiles_of_k(self) -> Tiles:
         """The numbers of tiles of k of a block, by what is known of its size; of a slice any number of them."""
         (_, _, step), k = self.plan.tiling.l1, self.problem[2]
         if self.slices > 1 and known(k) is None:
@@ -258,11 +275,15 @@ class AnyMatmulBlock:
     def _classes(self) -> list[tuple[int, int, int]]:
         """Sizes of every class of tails.
 
-        Of m and n a tile, less than one (one row too), and both; of k every number of parts, the last of them whole or
-        not, in one tile of L1 and behind two whole ones. A name that stands twice has what any of its places asks for.
+        Of m and n a tile, less than one (one row too), and both, and of tiles of vector cores a whole one and less; of k
+        every number of parts, the last of them whole or not, in one tile of L1 and behind two whole ones. A name that
+        stands twice has what any of its places asks for.
         """
         (m, n, k), (_, _, deep) = self.plan.tiling.l1, self.plan.tiling.l0
-        rows, columns = (around(x, near) for x, near in zip(self.problem, ((m + 5, 1, m), (7, n, n + 9))))
+        tiles = () if self.plan.activation is None else self.plan.activation.tile
+        inside = [[size + size // 2 + 1] if size < whole else [] for size, whole in zip(tiles, (m, n))] or [[], []]
+        near = (m + 5, 1, m, *inside[0]), (7, n, n + 9, *inside[1])
+        rows, columns = map(around, self.problem, near)
         parts = [size for part in range(0, k, deep) for size in (part + deep, part + deep // 2 + 1)]
         cut = [self.slices * k - n for n in (k, 1, 0)] if self.slices > 1 else []
         depths = around(self.problem[2], [*parts, k + 1, *(2 * k + size for size in parts[:2]), *cut])

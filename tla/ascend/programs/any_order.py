@@ -12,6 +12,11 @@ that are turned into one another are one, that in which all names are 0.
 A flag is set and waited for in turn, in the order of issue, so each wait is for the last set before it. What a pipe
 knows of an access is forgotten when the access is made again: so nothing is taken for known that is not.
 
+The memory of each vector core behind a product is proved by itself, as that of the core is, so their states do not
+multiply: with the pipes that touch it, and what the flags between these make known. What comes to be known by others on the
+way is left out, so nothing is taken for known that is not. Flags between pipes that no memory on chip joins are proved by
+themselves, with the tensors in global memory that they are for.
+
 It is taken for granted, and proved elsewhere, that a statement touches nothing but the stages of buffers that it names.
 
 Source: ours; the flags are those of AscendC's SetFlag and WaitFlag.
@@ -19,23 +24,20 @@ Source: ours; the flags are those of AscendC's SetFlag and WaitFlag.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ...algebra.codomain import cosize
 from ...core.errors import RangeError
 from ...core.int_tuple import modes_of
 from ...core.ints import known
-from ...core.layout import Layout
 from ...symbolic.conditions import Condition
 from ...symbolic.facts import symbols_in
 from ...symbolic.poly import split
 from ...symbolic.symint import SymInt, of_symbol, wrap
 from ..transfers.steps import Loop, When, value_at
-from .check import FEW_FRACTALS
-from .memory import Touched
-from .queues import unit_flag, wrongly_set
+from .order_state import START, Access, Doer, Known, Order, State, same_places
 from .results import Finding
 from .statements import (
     Assign,
@@ -44,196 +46,14 @@ from .statements import (
     Move,
     Multiply,
     Part,
-    PipeBarrier,
     Program,
     SetFlag,
     WaitFlag,
+    chosen,
     used,
     walk,
 )
-from .trace import PIPES, VECTOR_PIPES, Event, ends_of, number, of_body
-
-
-class Access(NamedTuple):
-    """The last thing that a pipe did to a stage of a buffer."""
-
-    pipe: str
-    buffer: str
-    stage: int
-    writes: bool
-
-
-Known = frozenset[Access]
-#: A stage of a buffer.
-Place = tuple[str, int]
-#: The pipe, the buffer, and whether it writes: who does an access, whichever stage it is of.
-Doer = tuple[str, str, bool]
-
-
-class State(NamedTuple):
-    """The accesses that were made, those that each pipe and each flag that is up knows to be done, and unit flags."""
-
-    made: Known
-    pipes: tuple[Known, ...]
-    flags: tuple[tuple[tuple[str, int], Known], ...]
-    handed: Known
-
-
-#: The pipes of a core, and those of its vector cores, for which no barrier waits.
-_PIPES = (*PIPES, *VECTOR_PIPES)
-START = State(frozenset(), (frozenset(),) * len(_PIPES), (), frozenset())
-
-
-class Order:
-    """A state while statements change it, and what is found to be wrong."""
-
-    def __init__(
-        self, program: Program, state: State, last: dict[Doer, Event], same: Mapping[Place, set[Place]]
-    ) -> None:
-        """last: what did each access last, in this and earlier parts of a program; same: the places that have bytes of
-        a place."""
-        self._program, self._last, self._same = program, last, same
-        self.made, self.handed = set(state.made), set(state.handed)
-        self.pipes = {pipe: set(known) for pipe, known in zip(_PIPES, state.pipes)}
-        self.flags = {key: set(known) for key, known in state.flags}
-        self.findings: list[Finding] = []
-
-    @property
-    def state(self) -> State:
-        """The state, as a value."""
-        pipes = tuple(frozenset(self.pipes[pipe]) for pipe in _PIPES)
-        flags = tuple(sorted(((key, frozenset(known)) for key, known in self.flags.items()), key=lambda x: x[0]))
-        return State(frozenset(self.made), pipes, flags, frozenset(self.handed))
-
-    def take(self, events: Iterable[Event]) -> None:
-        """Take statements, one after another."""
-        for event in events:
-            s = event.statement
-            if isinstance(s, SetFlag):
-                self._set(event, s)
-            elif isinstance(s, WaitFlag):
-                self._wait(event, s)
-            elif isinstance(s, PipeBarrier):
-                waited = PIPES if s.pipe == "ALL" else (s.pipe,)
-                done = set[Access]().union(*(self.pipes[pipe] | self._own(pipe) for pipe in waited))
-                for pipe in waited:
-                    self.pipes[pipe] |= done
-            elif isinstance(s, Multiply):
-                read = [("a", s.a, s.instruction.a), ("b", s.b, s.instruction.b)]
-                if s.instruction.scaled:
-                    read += [("scales", f"{name}Mx", self._beside(name, at)) for _, name, at in read]
-                self._touch(event, read, [(s.dst, s.instruction.dst)])
-            elif isinstance(s, Compute):
-                (dst, *srcs), (to, *places) = s.operands, s.instruction.places
-                self._touch(event, [("src", name, at) for name, at in zip(srcs, places)], [(dst, to)])
-            elif isinstance(s, Move):
-                beside = [("beside", s.beside, s.instruction.parameters.get("index", 0))] if s.beside else []
-                both = ["ub1C"] if s.instruction.parameters.get("dualDstCtl") else []
-                written = [(name, s.instruction.dst) for name in (s.dst, *both)]
-                self._touch(event, [("src", s.src, s.instruction.src), *beside], written)
-
-    @property
-    def unwaited(self) -> list[Finding]:
-        """The flags that are set at the end."""
-        return [Finding("flag", f"SetFlag {event} {id_} is waited for by nothing") for event, id_ in self.flags]
-
-    def _own(self, pipe: str) -> set[Access]:
-        return {a for a in self.made if a.pipe == pipe}
-
-    def _wrong(self, kind: str, what: str, event: Event, between: Touched | None = None) -> None:
-        if all(f.what != what for f in self.findings):
-            self.findings.append(Finding(kind, what, event, between))
-
-    def _set(self, event: Event, s: SetFlag) -> None:
-        key, first = (s.event, s.id), ends_of(s.event)[0]
-        for _, what in wrongly_set(s, key in self.flags):
-            self._wrong("flag", what, event)
-        self.flags[key] = self.pipes[first] | self._own(first)
-
-    def _wait(self, event: Event, s: WaitFlag) -> None:
-        known = self.flags.pop((s.event, s.id), None)
-        if known is None:
-            self._wrong("flag", f"WaitFlag {s.event} {s.id}: nothing has set it before", event)
-        self.pipes[ends_of(s.event)[1]] |= known or set()
-
-    def _touch(self, event: Event, reads: list[tuple[str, str, int]], written: list[tuple[str, int]]) -> None:
-        """Note what an instruction reads and writes on chip: a place of C in global memory is written once."""
-        pipe = event.pipe
-        places = [(*self._stage(name, at), False) for _, name, at in reads] + [
-            (*self._stage(*x), True) for x in written
-        ]
-        local = [Access(pipe, *p) for p in places if self._program.buffers[p[0]].position != "GM"]
-        for access in local:
-            if unit_flag(event.statement) and self._program.buffers[access.buffer].position == "L0C":
-                self._hand_over(event, access)
-            here = (access.buffer, access.stage)
-            same = self._same.get(here, {here})
-            for other in self.made:
-                if (other.buffer, other.stage) in same and (other.writes or access.writes):
-                    self._meet(event, other, access.writes)
-        for access in local:
-            self._last[access.pipe, access.buffer, access.writes] = event
-            for done in (*self.pipes.values(), *self.flags.values()):
-                done.discard(access)
-            self.made.add(access)
-
-    def _stage(self, name: str, at: int) -> tuple[str, int]:
-        buffer = self._program.buffers[name]
-        apart = 0 if buffer.position == "GM" else self._elements(buffer)
-        return name, int(at) // apart if apart else 0
-
-    def _beside(self, name: str, at: int) -> int:
-        """The place of the scales of an operand: as many stages on as its own."""
-        return self._stage(name, at)[1] * self._elements(self._program.buffers[f"{name}Mx"])
-
-    def _elements(self, buffer: Buffer) -> int:
-        """The elements from one stage of a buffer to the next; 0 where it has but one."""
-        strides = modes_of(buffer.layout.stride)
-        return int(strides[2]) if len(strides) > 2 else 0
-
-    def _meet(self, event: Event, other: Access, writes: bool) -> None:
-        """Require that what touched the same stage is known to be done, where its pipe does not keep the order."""
-        pipe = event.pipe
-        in_order = pipe not in ("M", "MTE2", "MTE3", *VECTOR_PIPES)
-        if self._program.buffers[other.buffer].position == "FixBuf" and not writes:
-            in_order = False  # Fixpipe reads the scales that its own pipe has brought behind a barrier
-        if other in self.pipes[pipe] or (other.pipe == pipe and in_order):
-            return
-        if other.pipe == pipe == "M" and not self._few(event):
-            return
-        what = f"{event.part or 'Mmad'} may not wait for what {other.pipe} does to {other.buffer}, stage {other.stage}"
-        first, buffer = self._last[other.pipe, other.buffer, other.writes], self._program.buffers[other.buffer]
-        byte = buffer.address + other.stage * self._elements(buffer) * buffer.element.bits // 8
-        same = other.pipe == pipe
-        between = Touched(first, event, buffer.position, byte, same, other.writes, writes)
-        self._wrong("pipe" if same else "order", what, event, between)
-
-    def _few(self, event: Event) -> bool:
-        p = event.statement.instruction.parameters
-        return bool(p["m"] // 16 * (p["n"] // 16) < FEW_FRACTALS)
-
-    def _hand_over(self, event: Event, access: Access) -> None:
-        """Mmad and Fixpipe with unit flags wait for each other, for each fractal that both work on."""
-        buffer = Access("", access.buffer, access.stage, True)
-        if (event.pipe == "FIX") != (buffer in self.handed):
-            self._wrong("flag", f"{event.part or 'Mmad'} waits for a unit flag that nothing sets", event)
-        other = "M" if event.pipe == "FIX" else "FIX"
-        here = {a for a in self.made if a[1:3] == access[1:3]}
-        self.pipes[event.pipe] |= {a for a in here if a.pipe == other or a in self.pipes[other]}
-        if unit_flag(event.statement) == 3:
-            (self.handed.discard if event.pipe == "FIX" else self.handed.add)(buffer)
-
-
-def _same_places(buffers: Mapping[str, Buffer]) -> dict[Place, set[Place]]:
-    """For each stage of a buffer of the core those that have bytes of it, its own too."""
-    found = []
-    for name, b in buffers.items():
-        sizes, strides = modes_of(b.layout.shape), modes_of(b.layout.stride)
-        one, apart = Layout(tuple(sizes[:2]), tuple(strides[:2])), int(strides[2]) if len(strides) > 2 else 0
-        for stage in range(int(sizes[2]) if apart else 1 if b.position != "GM" else 0):
-            begin = b.address + stage * apart * b.element.bits // 8
-            found.append(((name, stage), b.position, begin, begin + int(cosize(one)) * b.element.bits // 8))
-    return {x[0]: {y[0] for y in found if y[1] == x[1] and y[2] < x[3] and x[2] < y[3]} for x in found}
+from .trace import VECTOR_CORES, Event, ends_of, number, of_body, pipe_of_statement
 
 
 class Proof(NamedTuple):
@@ -245,16 +65,19 @@ class Proof(NamedTuple):
 
 
 #: The names that say which block it is and how large: no statement but for barriers depends on them.
-OF_BLOCK = ("task", "slice", "number", "strip", "inside", "width", "blockM", "blockN", "tileM", "tileN", "rowsM")
+OF_BLOCK = (
+    *("task", "slice", "number", "strip", "inside", "width", "blockM", "blockN", "tileM", "tileN", "rowsM"),
+    "ubTiles",
+)
 
 
 class Tiles(NamedTuple):
-    """The numbers of tiles of k that a problem may have.
+    """The numbers of tiles, of k or of a vector core, that a block may have.
 
     fewest, most   of them, `most` MANY where there is no end
     period         whether a number of tiles is possible depends on it modulo this many
-    depths         for a number of tiles, the sizes of the problem to go through, one for every number of parts of the
-                   last
+    depths         for a number of tiles, the values of names to go through: the sizes of the problem, of k one for every
+                   number of parts of the last; the number of tiles of a vector core
     """
 
     fewest: int
@@ -265,7 +88,7 @@ class Tiles(NamedTuple):
 
 #: The most states that are gone through.
 MOST_STATES = 1000
-#: The turns of a loop over k that are taken one by one.
+#: The turns of a loop over tiles that are taken one by one.
 _FEW_TURNS = 8
 #: More tiles of k than make new states.
 MANY = 1 << 12
@@ -275,14 +98,73 @@ MANY = 1 << 12
 ONE_TILE = Tiles(1, 1, 1, lambda _tiles: [{}])
 
 
-def prove_order(program: Program, kinds: Sequence[Mapping[str, int]] = ({},), tiles: Tiles = ONE_TILE) -> Proof:
+def prove_order(program: Program, kinds: Sequence[Mapping[str, int]] = ({},), tiles: Mapping[str, Tiles] = {}) -> Proof:
     """Prove the order of a program in every state at the beginning of a turn of its loops, for any number of turns, and
-    of turns of a loop over tiles of k in it.
+    of turns of a loop over tiles in it.
 
     kinds   sizes of a block (the values of OF_BLOCK) whose statements differ: with and without barriers
+    tiles   the numbers of tiles, by the variable of the loop over them
     """
+    proofs = [_proved(part, kinds, tiles) for part in _apart(program)]
+    findings = {f.what: f for proof in proofs for f in proof.findings}
+    return Proof((*findings.values(),), sum(p.states for p in proofs), sum(p.blocks for p in proofs))
+
+
+class _Side(NamedTuple):
+    """The statements of a program that are proved by themselves, and the buffers whose accesses count."""
+
+    program: Program
+    noted: frozenset[str]
+
+
+def _apart(program: Program) -> Iterator[_Side]:
+    """The sides of a program: the memory of each vector core behind a product, and all other memory on chip, each with the
+    pipes that touch it and the flags between these; and where there are several, the flags of none, with the tensors that
+    one pipe writes and another reads."""
+    buffers = program.buffers
+    memories = {b.position for b in buffers.values()} - {"GM"}
+    beside = memories.intersection(VECTOR_CORES.values())
+    if not beside:
+        yield _Side(program, frozenset(n for n, b in buffers.items() if b.position != "GM"))
+        return
+    moved = [s for s in walk(program.body) if isinstance(s, (Move, Multiply, Compute))]
+    touched = [(pipe_of_statement(s, buffers), _memories(s, buffers)) for s in moved]
+    every = [memories - beside, *({place} for place in sorted(beside))]
+    sides = [{pipe for pipe, places in touched if places & side} for side in every]
+    for places, pipes in zip(every, sides):
+        noted = frozenset(n for n, b in buffers.items() if b.position in places)
+        yield _Side(_of(program, functools.partial(_is_of, pipes, buffers)), noted)
+    moves = [s for s in moved if isinstance(s, Move)]
+    both = {s.dst for s in moves} & {s.src for s in moves if buffers[s.src].position == "GM"}
+
+    def between(s: Any) -> bool:
+        if isinstance(s, (SetFlag, WaitFlag)):
+            return not any(_is_of(pipes, buffers, s) for pipes in sides)
+        return isinstance(s, Move) and not both.isdisjoint((s.dst, s.src))
+
+    yield _Side(_of(program, between), frozenset(both))
+
+
+def _memories(s: Move | Multiply | Compute, buffers: Mapping[str, Buffer]) -> set[str]:
+    """The memories that an instruction touches: of both vector cores, where each is given half."""
+    both = VECTOR_CORES.values() if isinstance(s, Move) and s.instruction.parameters.get("dualDstCtl") else ()
+    return {*both, *(buffers[name].position for name, _ in _places(s))}
+
+
+def _is_of(pipes: Collection[str], buffers: Mapping[str, Buffer], s: Any) -> bool:
+    """Whether a statement is of these pipes, a flag of two of them; and a barrier for all."""
+    ends = ends_of(s.event) if isinstance(s, (SetFlag, WaitFlag)) else (pipe_of_statement(s, buffers),)
+    return {*pipes, "ALL"}.issuperset(ends)
+
+
+def _of(program: Program, kept: Callable[[Any], bool]) -> Program:
+    return replace(program, body=chosen(program.body, kept))
+
+
+def _proved(side: _Side, kinds: Sequence[Mapping[str, int]], tiles: Mapping[str, Tiles]) -> Proof:
+    """The proof of one side of a program."""
     findings, states, blocks, begins = list[Finding](), 0, 0, {_BEGIN}
-    walk_ = _Walk(program, tiles)
+    walk_ = _Walk(side, tiles)
     for at, s in enumerate(walk_.body):
         if not isinstance(s, Loop):
             done = [walk_.straight(state, s) for state in begins]
@@ -301,7 +183,7 @@ def prove_order(program: Program, kinds: Sequence[Mapping[str, int]] = ({},), ti
                 begins.add(end)
         states += len(begins)
     findings += [f for state in begins for f in walk_.order(state).unwaited] if not findings else []
-    return Proof(tuple({f.what: f for f in findings}.values()), states, blocks)
+    return Proof((*findings,), states, blocks)
 
 
 #: The state of flags and buffers, and the stages that are in use.
@@ -369,20 +251,24 @@ class Rings(NamedTuple):
         def stage(found: str | None, n: int) -> int:
             return n if found is None or found not in self.counts else (n - at[found]) % self.counts[found]
 
-        moved = {
-            a: a._replace(stage=stage(self.buffers.get(a.buffer), a.stage)) for a in {*state.made, *state.handed}
-        }  # of what was made alone something is known
-
-        def accesses(xs: Known) -> Known:
-            return frozenset(moved[a] for a in xs)
-
         def flag(event: str, n: int) -> int:
             first = self.first(event, n)
             return n if first is None else first + stage(self.flags[event, first], n - first)
 
+        def turned(a: Access) -> Access:  # of a buffer, or of a flag
+            name = self.buffers.get(a.buffer)
+            return a._replace(stage=flag(a.buffer, a.stage) if name is None else stage(name, a.stage))
+
+        moved = {a: turned(a) for a in {*state.made, *state.handed}}  # of what was made alone something is known
+
+        def accesses(xs: Known) -> Known:
+            return frozenset(moved[a] for a in xs)
+
         flags = tuple(sorted((((e, flag(e, i)), accesses(xs)) for (e, i), xs in state.flags), key=lambda x: x[0]))
-        turned = State(accesses(state.made), tuple(map(accesses, state.pipes)), flags, accesses(state.handed))
-        return turned, tuple((n, 0 if n in self.counts else x) for n, x in at.items())
+        counts = tuple(sorted(((e, flag(e, i)), up) for (e, i), up in state.counts))
+        pipes = tuple(map(accesses, state.pipes))
+        found = State(accesses(state.made), pipes, flags, accesses(state.handed), counts)
+        return found, tuple((n, 0 if n in self.counts else x) for n, x in at.items())
 
 
 def _places(s: Move | Multiply | Compute) -> list[tuple[str, Any]]:
@@ -402,23 +288,25 @@ def _stages_in(n: Any) -> set[str]:
 
 
 class _Walk:
-    """The statements of a program: its loops over blocks or tiles, and what stands between them."""
+    """The statements of a side: its loops over blocks or tiles, and what stands between them."""
 
-    def __init__(self, program: Program, tiles: Tiles) -> None:
-        body = _sketch(program.body, program.buffers)
+    def __init__(self, side: _Side, tiles: Mapping[str, Tiles]) -> None:
+        """tiles: the numbers of tiles, by the variable of the loop over them."""
+        program, self._noted = side
+        body = _sketch(program.body, self._noted - {n for n, b in program.buffers.items() if b.position == "GM"})
         self.body = used(
             s._replace(turns=1) if isinstance(s, Loop) else s for s in body
         )  # of these any number is taken
-        self.program, self.tiles = replace(program, body=self.body), tiles
+        self.program, self._tiles = replace(program, body=self.body), tiles
         loops = [s for s in self.body if isinstance(s, Loop)]
         # behind a loop states that are turned into one another are no longer one: there stages begin at 0
         self.rings = Rings.of(loops[0].body, program.buffers) if len(loops) == 1 else Rings({}, {}, {})
         self._last: dict[Doer, Event] = {}
-        self._same = _same_places(program.buffers)
+        self._same = same_places(program.buffers)
 
     def order(self, at: _At) -> Order:
         """A state, to be changed."""
-        return Order(self.program, at[0], self._last, self._same)
+        return Order(self.program, at[0], self._last, self._same, self._noted)
 
     def _values(self, at: int, sizes: Mapping[str, int], stages: Iterable[tuple[str, int]]) -> dict[str, int]:
         """The values of names at the beginning of the first turn of the loop that is statement `at`, of one core."""
@@ -444,7 +332,9 @@ class _Walk:
     def turns(self, state: _At, at: int, kinds: Sequence[Mapping[str, int]]) -> Iterator[tuple[list[Finding], _At]]:
         """Take every turn of the loop that is statement `at`, from a state on: what is wrong there, and the state behind
         it."""
-        body, tiles = self.body[at].body, self.tiles
+        body = self.body[at].body
+        inner = next((str(s.variable) for s in body if isinstance(s, Loop)), "")
+        tiles = self._tiles.get(inner, ONE_TILE)
         for sizes in kinds:
             most = next(t for t in range(tiles.most, 0, -1) if tiles.depths(t))
             values = self._values(at, {**sizes, **tiles.depths(most)[-1]}, state[1])
@@ -455,7 +345,7 @@ class _Walk:
                 yield order.findings, self._at(order, values)
 
     def _through(self, order: Order, values: dict[str, int], body: Sequence[Any]) -> int:
-        """Take the statements of a block: the number of turns of its loop over k after which states repeat; 0 where there
+        """Take the statements of a block: the number of turns of its loop over tiles after which states repeat; 0 where there
         is none.
 
         All turns but the first and the last are the same statements. So once one begins in the state in which an
@@ -482,29 +372,30 @@ class _Walk:
         return repeats
 
 
-def _sketch(body: Iterable[Any], buffers: Mapping[str, Buffer]) -> Iterator[Any]:
-    """Statements with one move for each transfer, by its stages: its other numbers do not matter here."""
+def _sketch(body: Iterable[Any], staged: Collection[str]) -> Iterator[Any]:
+    """Statements with one move for each transfer, by its stages: its other numbers do not matter here.
+
+    staged   the buffers whose stages count
+    """
     for s in body:
         if isinstance(s, Part):
-            done = (_sketch_of(x, buffers) for x in [*walk(s.body)] if isinstance(x, (Move, Compute)))
+            done = (_sketch_of(x, staged) for x in [*walk(s.body)] if isinstance(x, (Move, Compute)))
             yield s._replace(body=tuple(done)[:1])
         elif isinstance(s, Loop):
-            yield s._replace(body=tuple(_sketch(s.body, buffers)))
+            yield s._replace(body=tuple(_sketch(s.body, staged)))
         elif isinstance(s, When):
-            yield s._replace(body=tuple(_sketch(s.body, buffers)), otherwise=tuple(_sketch(s.otherwise, buffers)))
+            yield s._replace(body=tuple(_sketch(s.body, staged)), otherwise=tuple(_sketch(s.otherwise, staged)))
         elif not (isinstance(s, Assign) and str(s.variable) in OF_BLOCK):
             yield s
 
 
-def _sketch_of(s: Move | Compute, buffers: Mapping[str, Buffer]) -> Move | Compute:
+def _sketch_of(s: Move | Compute, staged: Collection[str]) -> Move | Compute:
     """An instruction of a part without its fields, at the beginning of the stages that it names."""
     if isinstance(s, Compute):
         places = tuple(map(_begin_of_stage, s.instruction.places))
         return s._replace(instructions=(replace(s.instruction, places=places, parameters={}),))
     i = s.instruction
-    dst, src = (
-        0 if buffers[name].position == "GM" else _begin_of_stage(n) for name, n in ((s.dst, i.dst), (s.src, i.src))
-    )
+    dst, src = (_begin_of_stage(n) if name in staged else 0 for name, n in ((s.dst, i.dst), (s.src, i.src)))
     kept = {name: n for name, n in i.parameters.items() if name in ("unitFlag", "dualDstCtl")}
     kept |= {"index": _begin_of_stage(i.parameters["index"])} if "index" in i.parameters else {}
     return s._replace(instruction=replace(i, dst=dst, src=src, parameters=kept))

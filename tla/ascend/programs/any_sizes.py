@@ -13,9 +13,9 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ...algebra.codomain import cosize
 from ...core.errors import Unproven
@@ -26,7 +26,10 @@ from ...core.questions import at_most, divides
 from ...symbolic.conditions import Condition, assuming
 from ...symbolic.declare import dim, index
 from ...symbolic.facts import symbols_in
+from ...symbolic.poly import split
 from ...symbolic.proofs import greatest, least
+from ...symbolic.symint import of_symbol, wrap
+from ...tensors.tensor import Tensor
 from ...tensors.views import GetTile
 from ..schedules import BlockSwizzle
 from ..schedules.any_sizes import coordinates
@@ -50,7 +53,8 @@ _NAMES = """
 core cores shared turn task strip inside width blocksM blocksN blockM blockN tileM tileN rowsM
 tiles kTile tileK fillTile fillStage fillK parts kPart partK restM restN restK
 l1Stage l0AStage l0BStage l0CStage ubStage i slice number tilesK firstTile
-splitAt0 share0 ubRest0 splitAt1 share1 ubRest1 fillPairs restPairs partPairs
+splitAt0 share0 shareRest0 ubRest0 splitAt1 share1 shareRest1 ubRest1 fillPairs restPairs partPairs
+tile0Stage tile1Stage toldStage ubAcross ubTiles ubTile ubTurn ubDown ubOver ubHigh ubWide ubRestM ubRestN
 """
 #: The names that a matrix has which vector cores lay out anew, without its own.
 _PADDING = """
@@ -170,6 +174,19 @@ def unit_of(x: Any) -> int:
     return int(symbol.unit)
 
 
+class Share(NamedTuple):
+    """The part of a block that a vector core has.
+
+    sizes   of it along both modes;  room  the columns that its rows have
+    names   what its names are;  there   whether there is one: of two cores the second has none of one row, or of few columns
+    """
+
+    sizes: tuple[Sizes, Sizes]
+    room: Any
+    names: tuple[Assign, ...]
+    there: Any
+
+
 class AnyCore(Core):
     """The statements of any core, for a problem whose sizes are names or numbers."""
 
@@ -182,8 +199,8 @@ class AnyCore(Core):
         self.k = _sizes("fillTile", "fillK", "restK", k, problem[2])
         high, wide, depth = (x.extent for x in (self.m, self.n, self.k))
         shapes = (high, depth), plan.held("B", depth, wide), (high, wide)
-        a, b, c = (_laid(x, s, n in plan.padded) for n, x, s in zip("ABC", (plan.a, plan.b, plan.c), shapes))
-        super().__init__(replace(plan, a=a, b=b, c=c))
+        a, b, c = (laid(x, s, n in plan.padded) for n, x, s in zip("ABC", (plan.a, plan.b, plan.c), shapes))
+        super().__init__(replace(plan, a=a, b=b, c=c, d=None if plan.d is None else laid(plan.d, (high, wide))))
         self.rows = (
             dim("rowsM", at_least=larger(2, self.m.size), at_most=m) if "AtlasA" in plan.arch.name else self.m.size
         )
@@ -203,19 +220,26 @@ class AnyCore(Core):
             self.part_k = MX_PAIR * self.part_pairs
         pairs = dim("fillPairs", at_most=max(1, k // MX_PAIR)), dim("restPairs", at_least=0)
         self.pairs = Sizes(self.k.at, *pairs, k // MX_PAIR, ceil_div(problem[2], MX_PAIR))
+        #: The names of what lies behind tiles and their parts, by those of the problem.
+        self.told = {name: rest for x in (self.m, self.n, self.k, self.pairs) for name, rest in x.told.items()}
 
     # ------------------------------------------------------------------------------------- the proof of a tile
 
-    def settled(self, made: Iterable[Step], sizes: Iterable[Sizes] = ()) -> tuple[Step, ...]:
-        """Steps by the names of the problem, not by what lies behind a tile, or behind parts of these sizes."""
-        told = {name: rest for x in (self.m, self.n, self.k, *sizes) for name, rest in x.told.items()}
+    def inside(self, x: Sizes, begin: Any, size: Any, rest: str) -> Sizes:
+        """A part of a tile, or of a part of one, along one mode; rest: the name of how much of the matrix is behind it."""
+        made = replace(x, inside=x.inside + begin, size=size, rest=dim(rest, at_least=0))
+        self.told |= made.told
+        return made
+
+    def settled(self, made: Iterable[Step]) -> tuple[Step, ...]:
+        """Steps by the names of the problem, not by what lies behind a tile or behind a part of one."""
         with assuming():  # what lies behind a tile is 0 or more: so the sizes of tiles are assigned
-            return tuple(steps_at(made, told))
+            return tuple(steps_at(made, self.told))
 
     def condition(self, c: Condition) -> Condition:
         """A condition by the names of the problem."""
         with assuming():
-            return condition_at(c, {**self.m.told, **self.n.told, **self.k.told})
+            return condition_at(c, self.told)
 
     def _within(self, what: str, name: str, layout: Layout, beyond: Any, bits: int) -> None:
         """Require that a tile, and what is written behind it, lies in its stage, whatever its sizes are."""
@@ -357,7 +381,7 @@ class AnyCore(Core):
         self._within(f"scales of {which} to L1", name, self.plan.buffers[f"{name}0"].layout, made.beyond, 8)
         shifts = self.fill_stage * self._size(name), 0
         what, src = f"scales of {which} to L1", f"scale{which}"
-        yield Part(what, name, src, tuple(moves_of(self.settled(made, [pairs]), name, src, shifts)))
+        yield Part(what, name, src, tuple(moves_of(self.settled(made), name, src, shifts)))
 
     def _biases_in(self) -> Iterator[Any]:
         (filled, flag), _ = self._bias_flags()
@@ -434,12 +458,15 @@ class AnyCore(Core):
         to_fb = self._part("scale to FB", "fb", "l1Scale", self._load_fb(self.n.size)) if beside == "fb" else None
         what, to = ("C to GM", "C") if self.plan.split is None else ("C to UB", "ub0C")
         part = self._part(what, to, "l0C", made, beside)
-        out: Iterable[Any] = [part]
-        if self.plan.split is not None:
-            self._require_in_ub(leaving)
-            out = [*over_ub(self.plan, part, self._from_core, self.stage["ub"]), *self._next("ub")]
-        yield from scaled(self.plan, to_fb, out)
+        yield from scaled(self.plan, to_fb, self._moved_on(part, leaving))
         yield from [] if unit else [SetFlag("FIX_M", stage), *self._next("l0C")]
+
+    def _moved_on(self, part: Part, made: Transfer) -> Iterable[Any]:
+        """The transfer of accumulators, and what vector cores do then."""
+        if self.plan.split is None:
+            return [part]
+        self._require_in_ub(made)
+        return [*over_ub(self.plan, part, self._from_core, self.stage["ub"]), *self._next("ub")]
 
     def _require_in_ub(self, made: Transfer) -> None:
         """Require that what Fixpipe moves to vector cores lies in its stages of L0C and UB, whatever its sizes are."""
@@ -449,32 +476,31 @@ class AnyCore(Core):
             self._within("C to UB", "l0C", L0C(m, 2 * half_of("SPLIT_N", n)).layout, 0, 8)
 
     def _from_core(self, core: int) -> Iterator[Any]:
-        """The statements that move a vector core's part of a block to global memory: of two the second has none of one
-        row, or of few columns."""
-        plan, name = self.plan, f"ub{core}C"
-        if plan.split is None or plan.split == "NO_SPLIT":
-            made = self._to_gm(in_ub(plan, self.m.size, self.n.size), (self.m, self.n))
-            yield self._part("C to GM", "C", name, made)
-            return
-        mode, c0 = SPLITS[plan.split][0], int(plan.c.element.C0)
-        whole, most = (self.m, self.n)[mode], plan.tiling.l1[mode] // 2
-        half = half_of(plan.split, whole.size)
-        begin, share = index(f"splitAt{core}", most + 1), dim(f"share{core}", at_most=most)
-        rest = dim(f"ubRest{core}", at_least=0, at_most=ceil_div(most, c0) - ceil_div(share, c0))
-        own = replace(whole, size=share, inside=begin, rest=dim(str(whole.rest), at_least=0))
-        sizes = (self.m, own) if mode else (own, self.n)
-        ld = c0 * (ceil_div(share, c0) + rest) if mode else ceil_div(self.n.size, c0) * c0
-        layout: Layout = RowMajor.MakeLayout(plan.c.element, *(x.size for x in sizes), ld=ld)
-        body: list[Any] = [Assign(begin, core * half), Assign(share, smaller(half, whole.size - core * half))]
-        body += [Assign(rest, half // c0 - ceil_div(share, c0))] if mode else []
-        body += [self._part("C to GM", "C", name, self._to_gm(layout, sizes))]
-        yield from choose(core * half < whole.size, body, ()) if core else body
+        """The statements that move a vector core's part of a block to global memory."""
+        plan, made = self.plan, self._share(core)
+        m, n = (x.size for x in made.sizes)
+        c0, more = int(plan.c.element.C0), list[Any]()
+        across = ceil_div(n, c0)
+        if plan.split == "SPLIT_N":  # the second half has fewer columns than there is room for
+            rest = dim(f"ubRest{core}", at_least=0, at_most=ceil_div(plan.tiling.l1[1] // 2, c0) - across)
+            more = [Assign(rest, made.room // c0 - across)]
+            across += rest
+        src = tensor_at("UB", RowMajor.MakeLayout(plan.c.element, m, n, ld=c0 * across))
+        out = self._part("C to GM", "C", f"ub{core}C", plan.move(src, in_gm(plan.c, made.sizes), plan.c.element))
+        yield from choose(made.there, [*made.names, *more, out], ())
 
-    def _to_gm(self, layout: Layout, sizes: tuple[Sizes, Sizes]) -> tuple[Step, ...]:
-        """The steps that move a tile of these sizes from UB to its place in C."""
-        plan, c = self.plan, _laid(self.plan.c, tuple(x.extent for x in sizes))
-        dst = GetTile(tensor_at("GM", c.layout), tuple(x.start for x in sizes), tuple(x.size for x in sizes))
-        return self.settled(plan.move(tensor_at("UB", layout), dst, plan.c.element), sizes)
+    def _share(self, core: int) -> Share:
+        """The part of a block that a vector core has."""
+        if self.plan.split == "NO_SPLIT":
+            return Share((self.m, self.n), self.n.size, (), True)
+        mode = SPLITS[self.plan.split or ""][0]
+        whole, most = (self.m, self.n)[mode], self.plan.tiling.l1[mode] // 2
+        half = half_of(self.plan.split or "", whole.size)
+        begin, share = index(f"splitAt{core}", most + 1), dim(f"share{core}", at_most=most)
+        own = self.inside(whole, begin, share, f"shareRest{core}")
+        names = Assign(begin, core * half), Assign(share, smaller(half, whole.size - core * half))
+        sizes = (self.m, own) if mode else (own, self.n)
+        return Share(sizes, half if mode else self.n.size, names, core == 0 or core * half < whole.size)
 
     def _next(self, name: str) -> Iterator[Any]:
         """The next stage of a buffer."""
@@ -486,7 +512,7 @@ class AnyCore(Core):
         return self.plan.tiling.stages[name.replace("l", "L").replace("ub", "UB")]
 
 
-def _laid(x: Operand, sizes: tuple[Any, ...], padded: bool = False) -> Operand:
+def laid(x: Operand, sizes: tuple[Any, ...], padded: bool = False) -> Operand:
     """A matrix of other sizes; padded: whether vector cores lay it out anew, in rows of whole 512 bytes where not in blocks."""
     if x.tag in (PaddingRowMajor, PaddingColumnMajor):
         block = (int(mode[0]) for mode in x.layout.shape)
@@ -494,6 +520,12 @@ def _laid(x: Operand, sizes: tuple[Any, ...], padded: bool = False) -> Operand:
     if padded and x.tag in (RowMajor, ColumnMajor):
         return Operand(x.element, x.tag, in_whole_rows(x, sizes))
     return Operand(x.element, x.tag, x.tag.MakeLayout(x.element, *sizes))
+
+
+def in_gm(x: Operand, sizes: tuple[Sizes, Sizes]) -> Tensor:
+    """A tile of a matrix in global memory."""
+    whole = tensor_at("GM", laid(x, tuple(s.extent for s in sizes)).layout)
+    return GetTile(whole, tuple(s.start for s in sizes), tuple(s.size for s in sizes))
 
 
 def _stage(name: str, count: int) -> Any:
@@ -518,15 +550,27 @@ def _with_index_further(i: TransferInstruction, shift: Any) -> TransferInstructi
 def conditions_of(core: AnyCore, recorded: Iterable[Condition], names: Mapping[str, Any]) -> tuple[Condition, ...]:
     """The conditions that a host has to ask before it starts a kernel, by the names of the problem's sizes.
 
-    Raises Unproven for one that speaks of tiles too: it is not known for all of them.
+    One that speaks of tiles too has to hold for all of them. Raises Unproven where that is not known.
     """
     found: list[Condition] = []
-    for c in map(core.condition, recorded):
+    for c in (_for_all(core.condition(c), names) for c in recorded):
         if c.holds or c in found:
             continue
-        others = {n.name for n in c.a.scope | c.b.scope} - {*names}
-        if others:
+        if {n.name for n in c.a.scope | c.b.scope} - {*names}:
             what = f"a block of any size: it is not known whether {c}"
             raise Unproven(what, str(c), "give facts of its sizes: dim(..., at_most=...)")
         found.append(c)
     return tuple(found)
+
+
+def _for_all(c: Condition, names: Collection[str]) -> Condition:
+    """A condition of other names than these too, under which it holds for all of their values: each at its worse end, where
+    a number times the name is all that it stands in."""
+    for n in () if c.holds or c.question not in ("<", "<=") else (c.a.scope | c.b.scope):
+        more, rest = split((wrap(c.a) - wrap(c.b)).poly, n)
+        factor = known(wrap(more))
+        if n.name in names or not factor or n in rest.scope:
+            continue
+        end = (greatest if factor > 0 else least)(of_symbol(n).poly)
+        c = c if end is None else condition_at(c, {n.name: end})
+    return c

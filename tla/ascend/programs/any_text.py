@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ...core.element import Element
@@ -16,11 +16,11 @@ from ...core.int_tuple import shown
 from ...notation.cpp_words import CPP_WORDS
 from ...symbolic.conditions import Condition
 from ..transfers.instruction import c_condition, c_text
-from ..transfers.steps import Loop, When, text_of as step_lines
+from ..transfers.steps import Loop, text_of as step_lines
 from .block import Plan
 from .paddings import BESIDE
-from .statements import Assign, Buffer, Part, Program, used, walk
-from .text import behind, global_tensor, memories, require_names, sides_of, statement_text
+from .statements import Assign, Buffer, Part, Program, chosen, walk
+from .text import behind, formula, global_tensor, memories, of_both, require_names, sides_of, statement_text
 from .trace import PIPES, pipe_of_statement
 
 #: Functions of integers that AscendC has not.
@@ -45,15 +45,15 @@ def ascendc(
     local = [b for b in program.buffers.values() if b.position != "GM"]
     sizes = [str(n) for n in program.parameters if n not in ("core", "cores")]
     given = ", ".join([*(f"int64_t {n}" for n in sizes), *(f"GM_ADDR {b.name}_gm" for b in held)])
-    lines = sides_of(local, functools.partial(_side, program))
+    over_ub = plan.split is not None or plan.activation is None
+    lines = sides_of(local, functools.partial(_side, program), over_ub)
     if before is not None:
         number, count = "AscendC::GetBlockIdx()", f"AscendC::GetBlockNum() * {BESIDE}"
         own = [b for b in before.buffers.values() if b.position != "GM"]
         lines = behind(_side(before, own, (*PIPES, "ALL"), number, count), lines)
     text = "\n".join(
         [
-            f"// {name}: C = A * B{' + bias' * plan.bias} on {plan.arch}, for any {', '.join(sizes)} and number of "
-            "cores.",
+            f"// {name}: {formula(plan)} on {plan.arch}, for any {', '.join(sizes)} and number of cores.",
             "// Made by tla from the statements that its check looks at.",
             *(f"// The host has to ask: {_functions(c_condition(c))}" for c in conditions),
             f"// Tiles of {shown(plan.tiling.l1)} in L1 and {shown(plan.tiling.l0)} in L0; blocks by {swizzle}.",
@@ -84,36 +84,33 @@ def _side(
     program: Program, local: Iterable[Buffer], pipes: Sequence[str], core: str, cores: str = "AscendC::GetBlockNum()"
 ) -> Iterator[str]:
     """The buffers and the statements of the pipes of one side of every core; core, cores: its number and theirs in C++."""
-    body = used(_of_pipes(program.body, pipes, program.buffers))
+    own_flags = "AtlasA" not in program.arch.name
+    found = chosen(program.body, lambda s: pipe_of_statement(s, program.buffers) in pipes)
+    body = found if own_flags else (*_with_flags_of_both(found, pipes),)
     own = dict.fromkeys(str(s.variable) for s in walk(body) if isinstance(s, Assign))
     yield from memories(local, dict(program.arch.sizes))
     yield f"const int64_t core = {core}, cores = {cores};"
     yield f"int64_t {', '.join(own)};"
-    yield from _lines(body, program.buffers["C"].element if "C" in program.buffers else None)
+    yield from _lines(body, program.buffers["C"].element if "C" in program.buffers else None, own_flags)
 
 
-def _of_pipes(body: Iterable[Any], pipes: Sequence[str], buffers: Mapping[str, Buffer]) -> Iterator[Any]:
-    """The statements that these pipes have, in their loops and conditions, where there are any; and what names are."""
-    for s in body:
-        if isinstance(s, (Loop, When)):
-            sides = [tuple(_of_pipes(x, pipes, buffers)) for x in ((s.body,) if isinstance(s, Loop) else s[1:])]
-            if any(not isinstance(x, Assign) for side in sides for x in side):
-                made: dict[str, Any] = dict(zip(("body", "otherwise"), sides))
-                yield s._replace(**made)
-        elif isinstance(s, Part):
-            yield from _of_pipes(s.body, pipes, buffers)
-        elif isinstance(s, Assign) or pipe_of_statement(s, buffers) in pipes:
-            yield s
+def _with_flags_of_both(body: Iterable[Any], pipes: Sequence[str]) -> Iterator[Any]:
+    """Statements, in loops too, with one flag for both vector cores."""
+    for s in of_both(body, pipes):
+        yield s._replace(body=(*_with_flags_of_both(s.body, pipes),)) if isinstance(s, Loop) else s
 
 
-def _lines(body: Iterable[Any], added: Element | None) -> Iterator[str]:
-    """The lines of statements; added: the type of what is added in global memory."""
+def _lines(body: Iterable[Any], added: Element | None, own: bool) -> Iterator[str]:
+    """The lines of statements; added: the type of what is added in global memory; own: whether a flag between cores is for
+    one vector core."""
 
     def one(s: Any) -> Iterator[str]:
-        if isinstance(s, Assign):
+        if isinstance(s, Part):
+            yield from _lines(s.body, added, own)
+        elif isinstance(s, Assign):
             yield f"{s.variable} = {_functions(c_text(s.value))};"
         else:
-            yield _functions(statement_text(s, added))
+            yield _functions(statement_text(s, added, own))
 
     return step_lines(body, one, _functions)
 

@@ -144,7 +144,6 @@ def block(
     factor = positive("splitkFactor", splitkFactor)
     tiling = Tiling(tiles, inner, _stages(stages, unit_flag, bias, split))
     if open_:
-        _require_numbers(activation)
         if factor > 1:
             _require_added(out.element, total, bias, relu)
             swizzle.require_slices(factor)
@@ -153,6 +152,9 @@ def block(
             require_whole_halves(split, unit_flag, _widths(n, tiles[1]), out.element)
         padded = tuple(x.name for x in matrices)
         plan = Plan(arch, left, right, out, total, bias, tiling, adds=factor > 1, padded=padded, **options)
+        if activation is not None:
+            plan = _with_activation(plan, *require_activation(activation), d, ub, open_)
+            _ = plan.buffers
         rest: dict[str, Any] = {
             "a": a,
             "b": b,
@@ -162,7 +164,7 @@ def block(
             "swizzle": swizzle,
             "cores": cores,
         }
-        rest |= {"splitkFactor": factor, "padding": padding}
+        rest |= {"splitkFactor": factor, "padding": padding, "activation": activation, "d": d, "ub": ub}
         again = functools.partial(block, l1=l1, l0=l0, arch=arch, **rest, **options)
         before = AnyPaddings(arch, tuple(matrices)) if matrices else None
         made = AnyMatmulBlock(sizes, plan, swizzle, positive("cores", cores), factor, again, before)
@@ -185,7 +187,7 @@ def block(
     padded = tuple(x.name for x in matrices)
     plan = Plan(arch, left, right, out, total, bias, tiling, adds=adds, padded=padded, **options)
     if activation is not None:
-        plan = _with_activation(plan, *require_activation(activation), d, ub)
+        plan = _with_activation(plan, *require_activation(activation), d, ub, open_)
     _require_vector_starts(schedule, plan)
     _ = plan.buffers
     return MatmulBlock(sizes, plan, schedule, paddings_of(arch, matrices, schedule.cores) if matrices else None)
@@ -201,13 +203,7 @@ def _require_alone(activation: object, d: object, ub: object, others: Mapping[st
         raise LeafTypeError(f"{wrong[0]} beside activation=", "one of them", f"leave out {wrong[0].partition('=')[0]}=")
 
 
-def _require_numbers(activation: object) -> None:
-    if activation is not None:
-        what, fix = "activation= of a block of sizes that are names", "write block((1000, 700, 500), ...)"
-        raise LeafTypeError(what, "sizes that are numbers", fix)
-
-
-def _with_activation(plan: Plan, name: str, slope: float | None, d: Any, ub: Any) -> Plan:
+def _with_activation(plan: Plan, name: str, slope: float | None, d: Any, ub: Any, open_: bool) -> Plan:
     """A plan whose C goes through an activation to D, in tiles that UB has room for."""
     m, n, _ = plan.sizes
     if plan.adds:
@@ -215,7 +211,7 @@ def _with_activation(plan: Plan, name: str, slope: float | None, d: Any, ub: Any
     if plan.c.tag is not RowMajor:
         raise LeafTypeError(f"activation= of C of the tag {plan.c.tag}", "RowMajor", f"write c={plan.c.element}")
     out = Operand(plan.c.element, RowMajor, RowMajor.MakeLayout(plan.c.element, m, n)) if d is None else None
-    out = out or _operand("d", d, (m, n), False)
+    out = out or _operand("d", d, (m, n), open_)
     of = Activation(name, plan.arch, plan.c.element, out.element, (1, 1), slope)
     of.applied(None, lambda _i, _read: None)  # each instruction has these types, or says which it has
     tile = _tile(plan, of) if ub is None else require_pair("ub", "a block", ub)
@@ -226,7 +222,17 @@ def _with_activation(plan: Plan, name: str, slope: float | None, d: Any, ub: Any
             f"write ub=({tile[0]}, {round_up(tile[1], unit)})",
         )
         raise RangeError(f"ub={shown(tile)} of a block with split=", expected, fix)
+    if open_ and plan.split is not None:
+        _require_whole_tiles(tile, share(plan, *plan.tiling.l1[:2], 0)[1])
     return replace(plan, activation=replace(of, tile=tile), d=out)
+
+
+def _require_whole_tiles(tile: tuple[int, int], part: tuple[int, int]) -> None:
+    """RangeError for tiles that reach behind a vector core's part of a block, where all of each is computed."""
+    if any(whole % size for size, whole in zip(tile, part) if size < whole):
+        mended = tuple(max(n for n in range(1, size + 1) if whole % n == 0) for size, whole in zip(tile, part))
+        what = f"ub={shown(tile)} of a block with split=, of sizes that are names"
+        raise RangeError(what, f"sizes that divide a vector core's ({shown(part)})", f"write ub={mended}")
 
 
 def _tile(plan: Plan, of: Activation) -> tuple[int, int]:

@@ -9,7 +9,7 @@ Source: AscendC's SetFlag, WaitFlag, PipeBarrier and SetAtomicAdd; the memory mo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -289,11 +289,34 @@ def names_in(statement: Any) -> set[str]:
             numbers = [n for i in statement.instructions for n in (*i.places, *i.parameters.values())]
         case _:
             numbers = []
-    return {str(s) for n in numbers if isinstance(n, SymInt) for s in n.symbols} - {own}
+    return set[str]().union(*map(symbols_of, numbers)) - {own}
+
+
+def symbols_of(n: Any) -> set[str]:
+    """The names in a number."""
+    return {str(s) for s in n.symbols} if isinstance(n, SymInt) else set()
+
+
+def chosen(body: Iterable[Any], kept: Callable[[Any], bool]) -> tuple[Any, ...]:
+    """The statements for which `kept` holds, in their loops, conditions and parts; and what the names in them are."""
+
+    def of(body: Iterable[Any]) -> Iterator[Any]:
+        for s in body:
+            if isinstance(s, (Loop, When, Part)):
+                yield s._replace(**{side: tuple(of(getattr(s, side))) for side in _SIDES if hasattr(s, side)})
+            elif isinstance(s, Assign) or kept(s):
+                yield s
+
+    return used(of(body))
+
+
+#: The bodies that a statement with others inside may have.
+_SIDES = ("body", "otherwise")
 
 
 def used(body: Iterable[Any]) -> tuple[Any, ...]:
-    """Statements without those that give a value to a name that no other has."""
+    """Statements without those that give a value to a name that no other has, without what is empty then, and without loops
+    that do nothing else and count no name on that another has."""
     found = tuple(body)
     while True:
         names = set[str]().union(*map(names_in, walk(found)))
@@ -306,13 +329,22 @@ def used(body: Iterable[Any]) -> tuple[Any, ...]:
 def _with_names(body: Iterable[Any], names: set[str]) -> Iterator[Any]:
     """Statements without those that give a value to another name than these."""
     for s in body:
-        if isinstance(s, When):
-            sides = (tuple(_with_names(x, names)) for x in (s.body, s.otherwise))
-            yield When(s.condition, *sides)
-        elif isinstance(s, (Loop, Part)):
-            yield s._replace(body=tuple(_with_names(s.body, names)))
+        if isinstance(s, (Loop, When, Part)):
+            inner = s._replace(**{x: tuple(_with_names(getattr(s, x), names)) for x in _SIDES if hasattr(s, x)})
+            if any(_does(x, names, isinstance(s, Loop)) for x in children(inner)):
+                yield inner
         elif not isinstance(s, Assign) or str(s.variable) in names:
             yield s
+
+
+def _does(statement: Any, names: set[str], in_loop: bool) -> bool:
+    """Whether a statement does more than give a value to a name; in a loop also whether it counts one of these on."""
+    for s in walk([statement]):
+        if not isinstance(s, (Assign, Loop, When, Part)):
+            return True
+        if isinstance(s, Assign) and (not in_loop or str(s.variable) in names & symbols_of(s.value)):
+            return True
+    return False
 
 
 def condition_holds(condition: Condition, values: Mapping[str, int]) -> bool:

@@ -212,11 +212,11 @@ def _items(program: Program, forms: _Forms, pipes: Sequence[str]) -> list[_Item]
     adds = program.buffers["C"].element if "C" in program.buffers else None
     told = (e.statement for e in events(program) if e.pipe in pipes)
     own = "AtlasA" not in program.arch.name
-    texts = (statement_text(s, adds, own) for s in (told if own else _of_both(told, pipes)))
+    texts = (statement_text(s, adds, own) for s in (told if own else of_both(told, pipes)))
     return [_Item(forms.number(_NUMBER.sub("\0", x)), tuple(map(int, _NUMBER.findall(x)))) for x in texts]
 
 
-def _of_both(told: Iterable[Any], pipes: Sequence[str]) -> Iterator[Any]:
+def of_both(told: Iterable[Any], pipes: Sequence[str]) -> Iterator[Any]:
     """Statements of one side with one flag for both vector cores, as AtlasA2 has it, where a core for matrices has one for
     each."""
     before: Any = None

@@ -26,6 +26,7 @@ from ..transfers.halves import SPLITS, half_of
 from ..transfers.instruction import TransferInstruction
 from ..transfers.moved import ROWS
 from ..transfers.side import tensor_at
+from ..transfers.steps import choose
 from .activations import BESIDE, Activation, Box, boxes, tile_flags
 from .queues import MOST_UP
 from .statements import Part, SetFlag, WaitFlag
@@ -83,9 +84,11 @@ def share(plan: Any, m: Any, n: Any, core: int) -> tuple[tuple[Any, Any], tuple[
 
 
 def in_ub(plan: Any, m: Any, n: Any) -> Layout:
-    """The layout of what a vector core has of a block of (m, n): rows of whole 32 bytes, with room for what is written."""
+    """The layout of what a vector core has of a block of (m, n): rows of whole 32 bytes, with room for what is written; where
+    something is computed of it, as far apart as those of a whole block."""
     (high, wide), c0 = share(plan, m, n, 0)[1], int(plan.c.element.C0)
-    room = half_of("SPLIT_N", n) if plan.split == "SPLIT_N" else wide
+    whole = n if plan.activation is None else plan.tiling.l1[1]
+    room = half_of("SPLIT_N", whole) if plan.split == "SPLIT_N" else whole
     layout: Layout = RowMajor.MakeLayout(plan.c.element, high, wide, ld=ceil_div(room, c0) * c0)
     return layout
 
@@ -157,7 +160,7 @@ def over_ub(plan: Any, out: Part, moves: Callable[[int], Iterable[Any]], stage: 
         yield SetFlag(f"AIV{i}.{pipe}_FIX", EMPTY + stage)
 
 
-def over_workspace(out: Part, moves: Callable[[int], Iterable[Any]], told: int) -> Iterator[Any]:
+def over_workspace(out: Part, moves: Callable[[int], Iterable[Any]], told: Any) -> Iterator[Any]:
     """A transfer of accumulators to the workspace, and the statements of the vector cores then.
 
     Each block has a place of its own there, so none waits for room. But a flag is a counter, which ends at MOST_UP: after
@@ -166,9 +169,8 @@ def over_workspace(out: Part, moves: Callable[[int], Iterable[Any]], told: int) 
     told   how many blocks they have been told of since then
     """
     cores = range(BESIDE)
-    if told == MOST_UP:
-        yield from (SetFlag(f"AIV{i}.MTE2_FIX", TAKEN) for i in cores)
-        yield from (WaitFlag(f"AIV{i}.MTE2_FIX", TAKEN) for i in cores)
+    asks = [kind(f"AIV{i}.MTE2_FIX", TAKEN) for kind in (SetFlag, WaitFlag) for i in cores]
+    yield from choose(told >= MOST_UP, asks, ())
     yield out
     yield from (SetFlag(f"FIX_AIV{i}.MTE2", THERE) for i in cores)
     for i in cores:

@@ -1,0 +1,117 @@
+"""The statements of a core and its vector cores for a product with an activation, of sizes that are not known.
+
+Each block goes over the workspace to vector cores, which have loops over their tiles, dealt as those of a known size are.
+Of a tile that is moved in and out only what there is; computed is all of its stage in UB, as CATLASS's tiles are: what
+lies behind is of no element, and stays there.
+
+Source: CATLASS `MatmulActivation`, `TileElemWiseGelu`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from ...core.layout import require_origin
+from ...core.leaf_arithmetic import ceil_div, smaller
+from ...symbolic.declare import dim, index
+from ...tensors.views import GetTile
+from ..transfers import Transfer
+from ..transfers.side import tensor_at
+from ..transfers.steps import choose
+from .activations import BESIDE, STAGES, Activation, tile_statements
+from .any_sizes import AnyCore, Share, Sizes, in_gm
+from .queues import MOST_UP
+from .statements import Assign, Compute, Loop, Part
+from .vector_cores import in_ub, over_workspace
+
+
+class ActivatedCore(AnyCore):
+    """The statements of a core, and of the two vector cores beside it, whose C goes through an activation to D."""
+
+    @property
+    def _of(self) -> Activation:
+        assert self.plan.activation is not None
+        return self.plan.activation
+
+    def stages_of(self, name: str) -> int:
+        """The number of stages, of tiles of a vector core too; and of what "told" counts."""
+        return STAGES if name.startswith("tile") else MOST_UP + 1 if name == "told" else super().stages_of(name)
+
+    def _shift(self, name: str) -> Any:
+        if not name.startswith("ub") or (self.plan.split is not None and name.endswith("C")):
+            return super()._shift(name)
+        return self.stage[f"tile{name[2]}"] * self._size(name)
+
+    def _moved_on(self, part: Part, made: Transfer) -> Iterable[Any]:
+        if self.plan.split is not None:
+            return super()._moved_on(part, made)
+        told = self.stage["told"]
+        of = functools.partial(self._tiles, sizes=(self.m, self.n), step=BESIDE)
+        return [*over_workspace(part, of, told), Assign(told, told % MOST_UP + 1)]
+
+    def _from_core(self, core: int) -> Iterator[Any]:
+        made = self._share(core)
+        yield from self._tiles(core, made.sizes, 1, made)
+
+    def _tiles(self, core: int, sizes: tuple[Sizes, Sizes], step: int, share: Share | None = None) -> Iterator[Any]:
+        """The tiles of a vector core, row after row: every `step`-th of a block, or of its share of it."""
+        (rows, columns), (m, n), first = self._of.tile, sizes, core % step
+        down, over = (
+            index(name, ceil_div(x.tile, x_)) for name, x, x_ in (("ubDown", m, rows), ("ubOver", n, columns))
+        )
+        across, count = dim("ubAcross", at_most=ceil_div(n.tile, columns)), dim("ubTiles", at_least=0)
+        tile, turn = dim("ubTile", at_least=0), dim("ubTurn", at_least=0)
+        high, wide = dim("ubHigh", at_most=rows), dim("ubWide", at_most=columns)
+        names = [
+            Assign(across, ceil_div(n.size, columns)),
+            Assign(count, ceil_div(m.size, rows) * across + (step - 1 - first)),
+        ]
+        yield from names if share is None else choose(share.there, [*share.names, *names], [Assign(count, 0)])
+        place = [
+            Assign(tile, step * turn + first),
+            Assign(down, tile // across),
+            Assign(over, tile % across),
+            Assign(high, smaller(rows, m.size - rows * down)),
+            Assign(wide, smaller(columns, n.size - columns * over)),
+        ]
+        sides = self.inside(m, rows * down, high, "ubRestM"), self.inside(n, columns * over, wide, "ubRestN")
+        made = self._of_vector_tile(core, sides, (rows * down, columns * over))
+        yield Loop(turn, count // step, (*place, *made, *self._next(f"tile{core}")))
+
+    def _of_vector_tile(self, core: int, sides: tuple[Sizes, Sizes], start: tuple[Any, Any]) -> Iterator[Any]:
+        """The statements of a tile, which begins there: moved to UB where it is not, computed, and moved to D."""
+        plan, of, sizes = self.plan, self._of, (sides[0].size, sides[1].size)
+        (last, out), (_, d) = of.leaving(sizes), plan.result
+        comes, begin = None, 0
+        if plan.split is None:
+            c = tensor_at("UB", of.layout(plan.c.element, sizes))
+            made = plan.move(in_gm(plan.c, sides), c, plan.c.element)
+            self._within("C to UB", f"ub{core}C", c.layout, made.beyond, 8)
+            comes = self._part("C to UB", f"ub{core}C", "C", made)
+        else:
+            begin = in_ub(plan, *plan.tiling.l1[:2])(*start)
+        self._within("D to GM", f"ub{core}{last}", out.layout, 0, 8)
+        leaves = self._part("D to GM", "D", f"ub{core}{last}", plan.move(out, in_gm(d, sides), d.element))
+        computed = self._computed(core, begin)
+        yield from tile_statements(f"AIV{core}.", self.stage[f"tile{core}"], comes, computed, leaves)
+
+    def _computed(self, core: int, begin: Any) -> Iterator[Any]:
+        """The instructions that compute all of a stage; begin: where what came begins in its own [elements]."""
+        plan, came = self.plan, f"ub{core}C"
+        (m, n, _), tile = plan.tiling.l1, self._of.tile
+        if plan.split is None:
+            src = tensor_at("UB", self._of.layout(plan.c.element, tile))
+        else:
+            whole = in_ub(plan, m, n)
+            src = GetTile(tensor_at("UB", whole), (0, 0), tuple(map(min, tile, require_origin("C", whole))))
+
+        def moved_on(s: Compute) -> Compute:
+            shifts = [self._shift(name) + (begin if name == came else 0) for name in s.operands]
+            made = (replace(i, places=tuple(a + b for a, b in zip(i.places, shifts))) for i in s.instructions)
+            return s._replace(instructions=tuple(made))
+
+        for s in self._of.computed(f"ub{core}", "", f"AIV{core}.V", came, src):
+            yield s._replace(body=tuple(map(moved_on, s.body))) if isinstance(s, Part) else s
