@@ -1,15 +1,14 @@
 """The statements of a core and its vector cores for a product with an activation, of sizes that are not known.
 
-Each block goes over the workspace to vector cores, which have loops over their tiles, dealt as those of a known size are.
-Of a tile that is moved in and out only what there is; computed is all of its stage in UB, as CATLASS's tiles are: what
-lies behind is of no element, and stays there.
+Each block goes over the workspace or over unified buffers to vector cores, which have loops over their tiles, dealt as those
+of a known size are. Of a tile only what there is comes and leaves; computed is all of its stage in UB, as CATLASS's tiles
+are: what lies behind is of no element, and stays there.
 
 Source: CATLASS `MatmulActivation`, `TileElemWiseGelu`.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -20,11 +19,12 @@ from ...symbolic.declare import dim, index
 from ...tensors.views import GetTile
 from ..transfers import Transfer
 from ..transfers.side import tensor_at
-from ..transfers.steps import choose
+from ..transfers.steps import Loop, choose
 from .activations import BESIDE, STAGES, Activation, tile_statements
-from .any_sizes import AnyCore, Share, Sizes, in_gm
+from .any_names import Sizes
+from .any_sizes import AnyCore, in_gm
 from .queues import MOST_UP
-from .statements import Assign, Compute, Loop, Part
+from .statements import Assign, Compute, Part
 from .vector_cores import in_ub, over_workspace
 
 
@@ -49,19 +49,14 @@ class ActivatedCore(AnyCore):
         if self.plan.split is not None:
             return super()._moved_on(part, made)
         told = self.stage["told"]
-        of = functools.partial(self._tiles, sizes=(self.m, self.n), step=BESIDE)
-        return [*over_workspace(part, of, told), Assign(told, told % MOST_UP + 1)]
+        return [*over_workspace(part, self._from_core, told), Assign(told, told % MOST_UP + 1)]
 
     def _from_core(self, core: int) -> Iterator[Any]:
-        made = self._share(core)
-        yield from self._tiles(core, made.sizes, 1, made)
-
-    def _tiles(self, core: int, sizes: tuple[Sizes, Sizes], step: int, share: Share | None = None) -> Iterator[Any]:
-        """The tiles of a vector core, row after row: every `step`-th of a block, or of its share of it."""
-        (rows, columns), (m, n), first = self._of.tile, sizes, core % step
-        down, over = (
-            index(name, ceil_div(x.tile, x_)) for name, x, x_ in (("ubDown", m, rows), ("ubOver", n, columns))
-        )
+        """The tiles of a vector core, row after row: every second of a block, or all of its share of one."""
+        share = self._share(core)
+        (rows, columns), (m, n) = self._of.tile, share.sizes
+        step, first = (BESIDE, core) if self.plan.split is None else (1, 0)
+        down, over = index("ubDown", ceil_div(m.tile, rows)), index("ubOver", ceil_div(n.tile, columns))
         across, count = dim("ubAcross", at_most=ceil_div(n.tile, columns)), dim("ubTiles", at_least=0)
         tile, turn = dim("ubTile", at_least=0), dim("ubTurn", at_least=0)
         high, wide = dim("ubHigh", at_most=rows), dim("ubWide", at_most=columns)
@@ -69,7 +64,7 @@ class ActivatedCore(AnyCore):
             Assign(across, ceil_div(n.size, columns)),
             Assign(count, ceil_div(m.size, rows) * across + (step - 1 - first)),
         ]
-        yield from names if share is None else choose(share.there, [*share.names, *names], [Assign(count, 0)])
+        yield from choose(share.there, [*share.names, *names], [Assign(count, 0)])
         place = [
             Assign(tile, step * turn + first),
             Assign(down, tile // across),
@@ -85,14 +80,12 @@ class ActivatedCore(AnyCore):
         """The statements of a tile, which begins there: moved to UB where it is not, computed, and moved to D."""
         plan, of, sizes = self.plan, self._of, (sides[0].size, sides[1].size)
         (last, out), (_, d) = of.leaving(sizes), plan.result
-        comes, begin = None, 0
+        comes, begin = None, in_ub(plan, *plan.tiling.l1[:2])(*start) if plan.split is not None else 0
         if plan.split is None:
             c = tensor_at("UB", of.layout(plan.c.element, sizes))
-            made = plan.move(in_gm(plan.c, sides), c, plan.c.element)
+            made: Any = plan.move(in_gm(plan.c, sides), c, plan.c.element)
             self._within("C to UB", f"ub{core}C", c.layout, made.beyond, 8)
             comes = self._part("C to UB", f"ub{core}C", "C", made)
-        else:
-            begin = in_ub(plan, *plan.tiling.l1[:2])(*start)
         self._within("D to GM", f"ub{core}{last}", out.layout, 0, 8)
         leaves = self._part("D to GM", "D", f"ub{core}{last}", plan.move(out, in_gm(d, sides), d.element))
         computed = self._computed(core, begin)

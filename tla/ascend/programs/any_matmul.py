@@ -21,9 +21,10 @@ from ..schedules import BlockSwizzle
 from ..transfers.halves import SPLITS
 from .activations import BESIDE
 from .any_activations import ActivatedCore
+from .any_names import CORE, CORES, around, facts_of, require_few
 from .any_order import MANY, Tiles, prove_order
 from .any_paddings import AnyPaddings
-from .any_sizes import CORE, CORES, AnyCore, around, buffers_of, conditions_of, facts_of, require_few
+from .any_sizes import AnyCore, buffers_of, conditions_of
 from .any_text import ascendc
 from .block import Plan
 from .catlass import catlass_of

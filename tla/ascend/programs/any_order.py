@@ -52,6 +52,7 @@ from .statements import (
     chosen,
     used,
     walk,
+    with_bodies,
 )
 from .trace import VECTOR_CORES, Event, ends_of, number, of_body, pipe_of_statement
 
@@ -381,10 +382,8 @@ def _sketch(body: Iterable[Any], staged: Collection[str]) -> Iterator[Any]:
         if isinstance(s, Part):
             done = (_sketch_of(x, staged) for x in [*walk(s.body)] if isinstance(x, (Move, Compute)))
             yield s._replace(body=tuple(done)[:1])
-        elif isinstance(s, Loop):
-            yield s._replace(body=tuple(_sketch(s.body, staged)))
-        elif isinstance(s, When):
-            yield s._replace(body=tuple(_sketch(s.body, staged)), otherwise=tuple(_sketch(s.otherwise, staged)))
+        elif isinstance(s, (Loop, When)):
+            yield with_bodies(s, lambda body: _sketch(body, staged))
         elif not (isinstance(s, Assign) and str(s.variable) in OF_BLOCK):
             yield s
 

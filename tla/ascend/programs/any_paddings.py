@@ -33,8 +33,9 @@ from ..transfers.digits import Given, axes_of, same_move
 from ..transfers.side import tensor_at
 from ..transfers.steps import Loop, steps_at
 from ..vectors.instruction import MOST_REPEATS, VectorInstruction
+from .any_names import CORE, CORES, around, require_few
 from .any_order import prove_order
-from .any_sizes import CORE, CORES, around, moves_of, require_few
+from .any_sizes import moves_of
 from .paddings import (
     OF_REPEAT,
     ROWS,

@@ -11,21 +11,19 @@ Source: CATLASS `BlockMmadTla`, whose statements these are, one by one.
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeVar
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from ...algebra.codomain import cosize
 from ...core.errors import Unproven
 from ...core.ints import known
 from ...core.layout import Layout
 from ...core.leaf_arithmetic import ceil_div, larger, smaller
-from ...core.questions import at_most, divides
+from ...core.questions import at_most
 from ...symbolic.conditions import Condition, assuming
 from ...symbolic.declare import dim, index
-from ...symbolic.facts import symbols_in
 from ...symbolic.poly import split
 from ...symbolic.proofs import greatest, least
 from ...symbolic.symint import of_symbol, wrap
@@ -40,6 +38,7 @@ from ..transfers.instruction import TransferInstruction
 from ..transfers.side import tensor_at
 from ..transfers.steps import Loop, Step, When, changed, choose, condition_at, steps_at
 from . import channels
+from .any_names import CORE, CORES, Sizes, sizes_of, unit_of
 from .block import Core, Operand, Plan
 from .channels import scaled
 from .check import FEW_FRACTALS
@@ -48,27 +47,6 @@ from .paddings import in_whole_rows
 from .scales import zeros_behind
 from .statements import Assign, Buffer, Move, Multiply, Part, PipeBarrier, SetAtomic, SetFlag, WaitFlag
 from .vector_cores import in_ub, over_ub
-
-_NAMES = """
-core cores shared turn task strip inside width blocksM blocksN blockM blockN tileM tileN rowsM
-tiles kTile tileK fillTile fillStage fillK parts kPart partK restM restN restK
-l1Stage l0AStage l0BStage l0CStage ubStage i slice number tilesK firstTile
-splitAt0 share0 shareRest0 ubRest0 splitAt1 share1 shareRest1 ubRest1 fillPairs restPairs partPairs
-tile0Stage tile1Stage toldStage ubAcross ubTiles ubTile ubTurn ubDown ubOver ubHigh ubWide ubRestM ubRestN
-"""
-#: The names that a matrix has which vector cores lay out anew, without its own.
-_PADDING = """
-padFirst padCount padSpan padStep padUnits padAcross padTurn padTile padLine padPart padRows padColumns padBelow
-padBehind padCopy padBlocks padBlocksBehind padTurnDown padInsideDown padSizeDown padTurnOver
-padInsideOver padSizeOver
-"""
-_OF_MATRICES = (name for x in "AB" for name in (f"pad{x}Stage", *(f"{n}{x}" for n in _PADDING.split())))
-#: The names of a program besides those of its sizes.
-NAMES = (*_NAMES.split(), *_OF_MATRICES)
-_Few = TypeVar("_Few", tuple[int, int], tuple[int, int, int])
-#: The most elements of a matrix that a check goes through.
-MOST_ELEMENTS = 2**24
-CORE, CORES = dim("core", at_least=0), dim("cores")
 
 
 def buffers_of(plan: Plan) -> dict[str, Buffer]:
@@ -101,79 +79,6 @@ _BESIDE = {
 }
 
 
-@dataclass(frozen=True)
-class Sizes:
-    """A tile along one mode, by names: where it begins [tiles], its size, and how much of the matrix is behind it; of a
-    part of a tile, inside: where that begins in it."""
-
-    at: Any
-    size: Any
-    rest: Any
-    tile: int
-    whole: Any
-    inside: Any = 0
-
-    @property
-    def start(self) -> Any:
-        """The coordinate that the tile begins at."""
-        return self.at * self.tile + self.inside
-
-    @property
-    def extent(self) -> Any:
-        """The size of the matrix along this mode, by these names."""
-        return self.start + self.size + self.rest
-
-    @property
-    def told(self) -> dict[str, Any]:
-        """The rest behind the tile by the size of the matrix: 0 or more, as a tile's size is what is left at most."""
-        left = self.whole - self.start - self.size
-        assert divides(unit_of(self.rest), left), f"{left} for {self.rest}, of which the proofs take more for granted"
-        return {str(self.rest): left}
-
-
-def _sizes(at: str, size: str, rest: str, tile: int, whole: Any) -> Sizes:
-    unit = math.gcd(tile, unit_of(whole))
-    return Sizes(
-        dim(at, at_least=0),
-        dim(size, at_most=tile, multiple_of=unit),
-        dim(rest, at_least=0, multiple_of=unit),
-        tile,
-        whole,
-    )
-
-
-def facts_of(x: Any) -> tuple[int, int | None, int]:
-    """The least and the largest value of a size, None where there is no largest, and what it is a multiple of."""
-    if (n := known(x)) is not None:
-        return n, n, 1
-    (symbol,) = symbols_in(x.poly)
-    return max(least(x.poly) or 0, symbol.unit), greatest(x.poly), symbol.unit
-
-
-def around(x: Any, sizes: Iterable[int]) -> list[int]:
-    """Sizes like these that a name may have by its facts; the number, where it is one."""
-    low, high, unit = facts_of(x)
-    inside = (max(size, low) if high is None else min(max(size, low), high) for size in sizes)
-    near = (n for size in inside for n in (-(-size // unit) * unit, size // unit * unit))
-    return [*dict.fromkeys(n for n in near if low <= n <= (high or n))]
-
-
-def require_few(sizes: _Few) -> _Few:
-    """Sizes of matrices whose elements are soon gone through; Unproven for others."""
-    if any(a * b > MOST_ELEMENTS for a, b in itertools.combinations(sizes, 2)):
-        what = f"each element of matrices of ({', '.join(map(str, sizes))}), the least that facts of names allow"
-        raise Unproven(what, f"at most {MOST_ELEMENTS} of each", 'declare names with fewer facts: dim("M")')
-    return sizes
-
-
-def unit_of(x: Any) -> int:
-    """The largest number that a size is known to be a multiple of; of a number itself."""
-    if (n := known(x)) is not None:
-        return n
-    (symbol,) = symbols_in(x.poly)
-    return int(symbol.unit)
-
-
 class Share(NamedTuple):
     """The part of a block that a vector core has.
 
@@ -194,9 +99,9 @@ class AnyCore(Core):
         """plan: of any sizes, its matrices are laid out anew here; slices: of k, which are added in C."""
         m, n, k = plan.tiling.l1
         self.problem, self.swizzle, self.slices = problem, swizzle, slices
-        self.m = _sizes("blockM", "tileM", "restM", m, problem[0])
-        self.n = _sizes("blockN", "tileN", "restN", n, problem[1])
-        self.k = _sizes("fillTile", "fillK", "restK", k, problem[2])
+        self.m = sizes_of("blockM", "tileM", "restM", m, problem[0])
+        self.n = sizes_of("blockN", "tileN", "restN", n, problem[1])
+        self.k = sizes_of("fillTile", "fillK", "restK", k, problem[2])
         high, wide, depth = (x.extent for x in (self.m, self.n, self.k))
         shapes = (high, depth), plan.held("B", depth, wide), (high, wide)
         a, b, c = (laid(x, s, n in plan.padded) for n, x, s in zip("ABC", (plan.a, plan.b, plan.c), shapes))
@@ -491,11 +396,12 @@ class AnyCore(Core):
 
     def _share(self, core: int) -> Share:
         """The part of a block that a vector core has."""
-        if self.plan.split == "NO_SPLIT":
+        if self.plan.split in (None, "NO_SPLIT"):
             return Share((self.m, self.n), self.n.size, (), True)
-        mode = SPLITS[self.plan.split or ""][0]
+        split = str(self.plan.split)
+        mode = SPLITS[split][0]
         whole, most = (self.m, self.n)[mode], self.plan.tiling.l1[mode] // 2
-        half = half_of(self.plan.split or "", whole.size)
+        half = half_of(split, whole.size)
         begin, share = index(f"splitAt{core}", most + 1), dim(f"share{core}", at_most=most)
         own = self.inside(whole, begin, share, f"shareRest{core}")
         names = Assign(begin, core * half), Assign(share, smaller(half, whole.size - core * half))

@@ -16,10 +16,10 @@ from ...core.int_tuple import shown
 from ...notation.cpp_words import CPP_WORDS
 from ...symbolic.conditions import Condition
 from ..transfers.instruction import c_condition, c_text
-from ..transfers.steps import Loop, text_of as step_lines
+from ..transfers.steps import Loop, When, text_of as step_lines
 from .block import Plan
 from .paddings import BESIDE
-from .statements import Assign, Buffer, Part, Program, chosen, walk
+from .statements import Assign, Buffer, Part, Program, chosen, walk, with_bodies
 from .text import behind, formula, global_tensor, memories, of_both, require_names, sides_of, statement_text
 from .trace import PIPES, pipe_of_statement
 
@@ -95,9 +95,9 @@ def _side(
 
 
 def _with_flags_of_both(body: Iterable[Any], pipes: Sequence[str]) -> Iterator[Any]:
-    """Statements, in loops too, with one flag for both vector cores."""
+    """Statements, those inside of others too, with one flag for both vector cores."""
     for s in of_both(body, pipes):
-        yield s._replace(body=(*_with_flags_of_both(s.body, pipes),)) if isinstance(s, Loop) else s
+        yield with_bodies(s, lambda x: _with_flags_of_both(x, pipes)) if isinstance(s, (Loop, When, Part)) else s
 
 
 def _lines(body: Iterable[Any], added: Element | None, own: bool) -> Iterator[str]:

@@ -30,8 +30,8 @@ from ..tags import GIVEN, ColumnMajor, PaddingColumnMajor, PaddingRowMajor, RowM
 from ..transfers.fixpipe import settings_of
 from .activations import BESIDE, STAGES, Activation, require_activation, require_pair
 from .any_matmul import AnyMatmulBlock
+from .any_names import NAMES, unit_of
 from .any_paddings import AnyPaddings
-from .any_sizes import NAMES, unit_of
 from .block import L1_TAGS, Operand, Plan, Tiling
 from .matmul import MatmulBlock
 from .mmad import MX_PAIR, accumulator_of, require_scaled, require_sparse

@@ -297,21 +297,24 @@ def symbols_of(n: Any) -> set[str]:
     return {str(s) for s in n.symbols} if isinstance(n, SymInt) else set()
 
 
+def with_bodies(s: Loop | When | Part, change: Callable[[tuple[Any, ...]], Iterable[Any]]) -> Loop | When | Part:
+    """A statement with others inside, of which `change` makes others."""
+    if isinstance(s, When):
+        return s._replace(body=tuple(change(s.body)), otherwise=tuple(change(s.otherwise)))
+    return s._replace(body=tuple(change(s.body)))
+
+
 def chosen(body: Iterable[Any], kept: Callable[[Any], bool]) -> tuple[Any, ...]:
     """The statements for which `kept` holds, in their loops, conditions and parts; and what the names in them are."""
 
     def of(body: Iterable[Any]) -> Iterator[Any]:
         for s in body:
             if isinstance(s, (Loop, When, Part)):
-                yield s._replace(**{side: tuple(of(getattr(s, side))) for side in _SIDES if hasattr(s, side)})
+                yield with_bodies(s, of)
             elif isinstance(s, Assign) or kept(s):
                 yield s
 
     return used(of(body))
-
-
-#: The bodies that a statement with others inside may have.
-_SIDES = ("body", "otherwise")
 
 
 def used(body: Iterable[Any]) -> tuple[Any, ...]:
@@ -330,7 +333,7 @@ def _with_names(body: Iterable[Any], names: set[str]) -> Iterator[Any]:
     """Statements without those that give a value to another name than these."""
     for s in body:
         if isinstance(s, (Loop, When, Part)):
-            inner = s._replace(**{x: tuple(_with_names(getattr(s, x), names)) for x in _SIDES if hasattr(s, x)})
+            inner = with_bodies(s, lambda body: _with_names(body, names))
             if any(_does(x, names, isinstance(s, Loop)) for x in children(inner)):
                 yield inner
         elif not isinstance(s, Assign) or str(s.variable) in names:
