@@ -1,6 +1,5 @@
 """Blocks of sizes that are names: against numpy, against programs of known sizes, with faults, and compiled."""
 
-import dataclasses
 import itertools
 import random
 import re
@@ -9,6 +8,7 @@ import subprocess
 import numpy as np
 import pytest
 from ascend_blocks import ANY, equal_to_numpy, example, problem_of, stated
+from ascend_bodies import broken_block, changed, flat, found
 from catlass_examples import available, built
 
 from tla import MakeLayout, ascend, dim, dims
@@ -30,7 +30,7 @@ from tla.ascend import (
     int32,
     zN,
 )
-from tla.ascend.programs import Move, Multiply, Part, PipeBarrier, SetFlag, WaitFlag, any_order
+from tla.ascend.programs import Move, Multiply, PipeBarrier, SetFlag, WaitFlag, any_order
 from tla.ascend.programs.any_order import prove_order
 from tla.ascend.programs.trace import number, of_body
 from tla.ascend.schedules.any_sizes import coordinates
@@ -254,33 +254,6 @@ def test_every_block_of_matrices_of_any_length_is_where_it_is(swizzle, slices):
 # ------------------------------------------------------------------------------------------------ faults
 
 
-def changed(body, at, change):
-    """A body with its statement number `at`, of all in it, changed by `change`: to nothing, or to others."""
-    out, count = [], itertools.count()
-
-    def go(statements):
-        found = []
-        for s in statements:
-            if next(count) == at:
-                found += change(s)
-                continue
-            if isinstance(s, (Loop, When, Part)):
-                parts = {name: tuple(go(getattr(s, name))) for name in ("body", "otherwise") if hasattr(s, name)}
-                s = s._replace(**parts)
-            found.append(s)
-        return found
-
-    out = go(body)
-    return tuple(out)
-
-
-def flat(body):
-    for s in body:
-        yield s
-        for name in ("body", "otherwise"):
-            yield from flat(getattr(s, name, ()))
-
-
 def without_effect(s):
     """Statements that may go without harm: the next stage of L0, the last barrier, transfers row by row."""
     return (
@@ -302,19 +275,6 @@ def test_what_is_left_out_of_a_program_is_found():
         if not found(broken):
             missed.append(s)
     assert not missed, missed
-
-
-def broken_block(b, body):
-    wrong = dataclasses.replace(b)
-    wrong.__dict__["_written"] = dataclasses.replace(b.program, body=body), b.conditions
-    return wrong
-
-
-def found(b):
-    try:
-        return not b.check().holds
-    except (TlaError, KeyError):
-        return True
 
 
 def test_a_wrong_stage_or_flag_is_found():

@@ -72,7 +72,10 @@ class ActivatedCore(AnyCore):
             Assign(high, smaller(rows, m.size - rows * down)),
             Assign(wide, smaller(columns, n.size - columns * over)),
         ]
-        sides = self.inside(m, rows * down, high, "ubRestM"), self.inside(n, columns * over, wide, "ubRestN")
+        sides = (
+            self.inside(m, rows * down, high, f"ubRestM{core}"),
+            self.inside(n, columns * over, wide, f"ubRestN{core}"),
+        )
         made = self._of_vector_tile(core, sides, (rows * down, columns * over))
         yield Loop(turn, count // step, (*place, *made, *self._next(f"tile{core}")))
 

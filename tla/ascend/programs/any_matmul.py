@@ -281,8 +281,7 @@ class AnyMatmulBlock:
         stands twice has what any of its places asks for.
         """
         (m, n, k), (_, _, deep) = self.plan.tiling.l1, self.plan.tiling.l0
-        tiles = () if self.plan.activation is None else self.plan.activation.tile
-        inside = [[size + size // 2 + 1] if size < whole else [] for size, whole in zip(tiles, (m, n))] or [[], []]
+        inside = self._ends_of_vector_tiles()
         near = (m + 5, 1, m, *inside[0]), (7, n, n + 9, *inside[1])
         rows, columns = map(around, self.problem, near)
         parts = [size for part in range(0, k, deep) for size in (part + deep, part + deep // 2 + 1)]
@@ -292,6 +291,18 @@ class AnyMatmulBlock:
         pairs = itertools.islice(itertools.cycle(itertools.product(rows, columns)), count)
         found = ((*pair, depth) for pair, depth in zip(pairs, itertools.cycle(depths)))
         return [*dict.fromkeys(same for sizes in found for same in self._by_name(sizes))]
+
+    def _ends_of_vector_tiles(self) -> tuple[list[int], list[int]]:
+        """Sizes of blocks, rows and columns, with a whole tile of a vector core and less than one; of two shares the first
+        with more tiles."""
+        of, split, (m, n, _) = self.plan.activation, self.plan.split, self.plan.tiling.l1
+        if of is None:
+            return [], []
+        mode = SPLITS[split][0] if split in SPLITS else None
+        part = (m, n) if split is None else share(self.plan, m, n, 0)[1]
+        sizes = [2 * size + 1 if i == mode else size + size // 2 + 1 for i, size in enumerate(of.tile)]
+        rows, columns = ([n] if tile < whole else [] for n, tile, whole in zip(sizes, of.tile, part))
+        return rows, columns
 
     def _by_name(self, sizes: tuple[int, int, int]) -> Iterator[tuple[int, int, int]]:
         """These sizes, with one for each name: that of the first place, but of each place once its own."""
