@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from ...core.ints import known
 from ...core.layout import require_origin
 from ...core.leaf_arithmetic import ceil_div, smaller
 from ...symbolic.declare import dim, index
@@ -56,19 +57,16 @@ class ActivatedCore(AnyCore):
         share = self._share(core)
         (rows, columns), (m, n) = self._of.tile, share.sizes
         step, first = (BESIDE, core) if self.plan.split is None else (1, 0)
-        down, over = index("ubDown", ceil_div(m.tile, rows)), index("ubOver", ceil_div(n.tile, columns))
-        across, count = dim("ubAcross", at_most=ceil_div(n.tile, columns)), dim("ubTiles", at_least=0)
-        tile, turn = dim("ubTile", at_least=0), dim("ubTurn", at_least=0)
-        high, wide = dim("ubHigh", at_most=rows), dim("ubWide", at_most=columns)
-        names = [
-            Assign(across, ceil_div(n.size, columns)),
-            Assign(count, ceil_div(m.size, rows) * across + (step - 1 - first)),
-        ]
-        yield from choose(share.there, [*share.names, *names], [Assign(count, 0)])
-        place = [
-            Assign(tile, step * turn + first),
-            Assign(down, tile // across),
-            Assign(over, tile % across),
+        turn, count = (dim(f"ub{name}{core}", at_least=0) for name in ("Turn", "Tiles"))
+        high, wide = dim(f"ubHigh{core}", at_most=rows), dim(f"ubWide{core}", at_most=columns)
+        most, names, place = ceil_div(n.tile, columns), [*share.names], list[Assign]()
+        across = _named(names, dim(f"ubAcross{core}", at_most=most), ceil_div(n.size, columns))
+        names.append(Assign(count, ceil_div(m.size, rows) * across + (step - 1 - first)))
+        yield from choose(share.there, names, [Assign(count, 0)])
+        tile = step * turn + first
+        down = _named(place, index(f"ubDown{core}", ceil_div(m.tile, rows)), tile // across)
+        over = _named(place, index(f"ubOver{core}", most), tile % across)
+        place += [
             Assign(high, smaller(rows, m.size - rows * down)),
             Assign(wide, smaller(columns, n.size - columns * over)),
         ]
@@ -111,3 +109,11 @@ class ActivatedCore(AnyCore):
 
         for s in self._of.computed(f"ub{core}", "", f"AIV{core}.V", came, src):
             yield s._replace(body=tuple(map(moved_on, s.body))) if isinstance(s, Part) else s
+
+
+def _named(names: list[Assign], variable: Any, value: Any) -> Any:
+    """A name of a value, which comes behind other `names`; where the value is a number, that."""
+    if known(value) is not None:
+        return value
+    names.append(Assign(variable, value))
+    return variable

@@ -235,7 +235,8 @@ class AnyMatmulBlock:
             (m, n, _), (rows, columns) = self.plan.tiling.l1, of.tile
             (m, n), step = ((m, n), BESIDE) if self.plan.split is None else (share(self.plan, m, n, 0)[1], 1)
             most = ceil_div(ceil_div(m, rows) * ceil_div(n, columns), step)
-            found["ubTurn"] = Tiles(0, int(most), 1, lambda turns: [{"ubTiles": step * turns}])
+            tiles = Tiles(0, int(most), 1, lambda turns: [dict.fromkeys(("ubTiles0", "ubTiles1"), step * turns)])
+            found |= dict.fromkeys(("ubTurn0", "ubTurn1"), tiles)
         return found
 
     def _tiles_of_k(self) -> Tiles:

@@ -23,7 +23,9 @@ core cores shared turn task strip inside width blocksM blocksN blockM blockN til
 tiles kTile tileK fillTile fillStage fillK parts kPart partK restM restN restK
 l1Stage l0AStage l0BStage l0CStage ubStage i slice number tilesK firstTile
 splitAt0 share0 shareRest0 ubRest0 splitAt1 share1 shareRest1 ubRest1 fillPairs restPairs partPairs
-tile0Stage tile1Stage toldStage ubAcross ubTiles ubTile ubTurn ubDown ubOver ubHigh ubWide ubRestM0 ubRestN0 ubRestM1 ubRestN1
+tile0Stage tile1Stage toldStage
+ubTurn0 ubTiles0 ubAcross0 ubDown0 ubOver0 ubHigh0 ubWide0 ubRestM0 ubRestN0
+ubTurn1 ubTiles1 ubAcross1 ubDown1 ubOver1 ubHigh1 ubWide1 ubRestM1 ubRestN1
 """
 #: The names that a matrix has which vector cores lay out anew, without its own.
 _PADDING = """

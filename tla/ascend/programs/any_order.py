@@ -68,7 +68,7 @@ class Proof(NamedTuple):
 #: The names that say which block it is and how large: no statement but for barriers depends on them.
 OF_BLOCK = (
     *("task", "slice", "number", "strip", "inside", "width", "blockM", "blockN", "tileM", "tileN", "rowsM"),
-    "ubTiles",
+    *("ubTiles0", "ubTiles1"),
 )
 
 
