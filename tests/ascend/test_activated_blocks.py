@@ -283,7 +283,6 @@ def test_what_is_not_computed_is_refused():
         ("of leaky_relu alone, a number", small, {"activation": ("relu", 0.1)}),
         ("of leaky_relu alone, a number", small, {"activation": ("leaky_relu", True)}),
         ("relu=True beside activation=", small, {"relu": True}),
-        ("padding= beside activation=", small, {"padding": {"A": "PADDING_ND"}}),
         ("C of the tag zN", small, {"c": (float32, zN)}),
         ("d of the tag zN", small, {"d": (float32, zN)}),
         ("slices of k", (64, 64, 512), {"splitkFactor": 2, "swizzle": SplitkGemmIdentityBlockSwizzle[3, 0]}),

@@ -25,6 +25,7 @@ from tla.ascend import (
     block,
     check,
     float32,
+    fp8_e4m3,
     half,
     int4b,
     int8,
@@ -46,6 +47,7 @@ from tla.kernels import AscendKernel
 
 from night import NIGHT, amount, some
 
+WHOLE = (64, 64, 64), (64, 64, 64)
 TILES = (32, 64, 64), (32, 64, 32)
 WAYS = ("PADDING_ND", "PADDING_NZ", "PADDING_BLOCK_ND")
 
@@ -68,6 +70,43 @@ def test_a_product_of_padded_matrices_is_numpys(seed):
     np.testing.assert_array_equal(given.execute(x, y, bias), x @ y + (0 if bias is None else z))
     report = given.check()
     assert report.holds, str(report)
+
+
+BYTES = {"a": int8, "b": (int8, ColumnMajor), "c": int32}
+#: What else goes along, of which vector cores do some behind the product; tiles and numbers that it asks for.
+ALONG = {
+    "an activation": {"activation": "relu", "d": half},
+    "over vector cores": {"arch": Ascend950, "split": "SPLIT_M", "stages": {"UB": 2}},
+    "both": {"arch": Ascend950, "split": "SPLIT_N", "activation": "relu", "bias": True},
+    "scales": {"arch": Ascend950, "a": fp8_e4m3, "b": (fp8_e4m3, ColumnMajor), "scales": True, "tiles": WHOLE},
+    "sparse": {**BYTES, "sparse": True, "tiles": WHOLE},
+}
+
+
+@pytest.mark.parametrize("name", ALONG)
+@pytest.mark.parametrize("named", [False, True])
+def test_what_vector_cores_do_behind_the_product_goes_along(name, named):
+    """Of known sizes and of names, in each way that the types have."""
+    rng = np.random.default_rng([len(name), named])
+    ways = ["PADDING_ND"] if name in ("scales", "sparse") else WAYS
+    for _ in range(amount(1, 12)):
+        m, n, k = (int(x) for x in rng.integers(1, 100, 3))
+        k = -(-k // 8) * 8
+        padding = {x: str(rng.choice(ways)) for x in "AB"[rng.integers(2) :]}
+        sizes = (*dims("M N", at_most=2**14), dim("K", at_most=2**14, multiple_of=8)) if named else (m, n, k)
+        given = made(sizes, padding, **{"cores": 2, **ALONG[name]})
+        x, y, z = rng.integers(-3, 4, (m, k)), rng.integers(-3, 4, (k, n)), rng.integers(-9, 10, n)
+        more = {"bias": z} if given.plan.bias else {}
+        if given.plan.sparse:
+            y[np.arange(k) % 4 > 1] = 0
+        wanted = x @ y + (z if given.plan.bias else 0)
+        if given.plan.scales:
+            more["scales"] = np.full((m, -(-k // 32)), 0.5), np.full((-(-k // 32), n), 4.0)
+            wanted = wanted * 2
+        found = given.execute(x, y, **more)
+        np.testing.assert_array_equal(found, np.maximum(wanted, 0) if given.plan.activation else wanted)
+        report = given.check()
+        assert report.holds, str(report)
 
 
 def test_rows_that_are_longer_than_a_tile_come_in_parts():
@@ -196,7 +235,8 @@ def test_what_is_not_padded_is_refused():
         ("a way for A, for B, or for both", (32, 32, 32), "PADDING_ND", {}),
         ("A of the tag zN", (32, 32, 32), {"A": "PADDING_ND"}, {"a": (half, zN)}),
         ("PADDING_NZ of int8", (32, 32, 32), {"A": "PADDING_NZ"}, {"a": int8, "b": (int8, ColumnMajor), "c": int32}),
-        ("a block with split=", (32, 32, 32), {"A": "PADDING_ND"}, {"arch": Ascend950, "split": "SPLIT_M"}),
+        ("PADDING_BLOCK_ND of a block with scales", (32, 32, 32), {"A": "PADDING_BLOCK_ND"}, {**ALONG["scales"]}),
+        ("a sparse B of the tag PaddingColumnMajor", (32, 32, 32), {"B": "PADDING_BLOCK_ND"}, {**ALONG["sparse"]}),
         ("PADDING_NZ of int8", dims("M N K"), {"A": "PADDING_NZ"}, {"a": int8, "b": (int8, ColumnMajor), "c": int32}),
         ("one of PADDING_ND, PADDING_NZ", dims("M N K"), {"A": ["PADDING_ND"]}, {}),
     ):

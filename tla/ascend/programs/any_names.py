@@ -16,7 +16,9 @@ from ...core.ints import known
 from ...core.questions import divides
 from ...symbolic.declare import dim
 from ...symbolic.facts import symbols_in
+from ...symbolic.poly import split
 from ...symbolic.proofs import greatest, least
+from ...symbolic.symint import wrap
 
 _NAMES = """
 core cores shared turn task strip inside width blocksM blocksN blockM blockN tileM tileN rowsM
@@ -114,3 +116,13 @@ def unit_of(x: Any) -> int:
         return n
     (symbol,) = symbols_in(x.poly)
     return int(symbol.unit)
+
+
+def named_by(x: Any, size: int) -> dict[str, int]:
+    """The value of the name that a size is a number of times; none of a number."""
+    if known(x) is not None:
+        return {}
+    (symbol,) = symbols_in(x.poly)
+    factor = known(wrap(split(x.poly, symbol)[0]))
+    assert factor is not None
+    return {symbol.name: size // factor * symbol.unit}

@@ -33,7 +33,7 @@ from ..transfers.digits import Given, axes_of, same_move
 from ..transfers.side import tensor_at
 from ..transfers.steps import Loop, steps_at
 from ..vectors.instruction import MOST_REPEATS, VectorInstruction
-from .any_names import CORE, CORES, around, require_few
+from .any_names import CORE, CORES, around, named_by, require_few
 from .any_order import prove_order
 from .any_sizes import moves_of
 from .paddings import (
@@ -327,7 +327,8 @@ class AnyPaddings:
         """The program with the tensors of the paddings of a known problem, for the matrices that it has."""
         matrices, sizes = tuple(x for x in self.matrices for y in made.matrices if x.name == y.name), dict[str, int]()
         for x, y in zip(matrices, made.matrices):
-            sizes |= {str(n): known for n, known in zip(x.open_sizes, y.sizes) if not isinstance(n, int)}
+            for n, known in zip(x.open_sizes, y.sizes):
+                sizes |= named_by(n, known)
         program = self._program_of(matrices)
         return PaddingsOf(made.arch, made.matrices, made.tensors, made.count, made.room, program, sizes)
 

@@ -20,7 +20,7 @@ from ..transfers.steps import Loop, When, text_of as step_lines
 from .block import Plan
 from .paddings import BESIDE
 from .statements import Assign, Buffer, Part, Program, chosen, walk, with_bodies
-from .text import behind, formula, global_tensor, memories, of_both, require_names, sides_of, statement_text
+from .text import formula, global_tensor, memories, of_both, require_names, sides_of, statement_text
 from .trace import PIPES, pipe_of_statement
 
 #: Functions of integers that AscendC has not.
@@ -46,11 +46,12 @@ def ascendc(
     sizes = [str(n) for n in program.parameters if n not in ("core", "cores")]
     given = ", ".join([*(f"int64_t {n}" for n in sizes), *(f"GM_ADDR {b.name}_gm" for b in held)])
     over_ub = plan.split is not None or plan.activation is None
-    lines = sides_of(local, functools.partial(_side, program), over_ub)
+    first = None
     if before is not None:
         number, count = "AscendC::GetBlockIdx()", f"AscendC::GetBlockNum() * {BESIDE}"
         own = [b for b in before.buffers.values() if b.position != "GM"]
-        lines = behind(_side(before, own, (*PIPES, "ALL"), number, count), lines)
+        first = _side(before, own, (*PIPES, "ALL"), number, count)
+    lines = sides_of(local, functools.partial(_side, program), over_ub, first)
     text = "\n".join(
         [
             f"// {name}: {formula(plan)} on {plan.arch}, for any {', '.join(sizes)} and number of cores.",

@@ -116,7 +116,7 @@ def block(
     arch = as_architecture(arch)
     options: dict[str, Any] = {"unit_flag": unit_flag, "quant": quant, "scale": scale, "relu": relu, "scales": scales}
     options |= {"sparse": sparse, "split": split}
-    _require_alone(activation, d, ub, {"relu=True": relu, "padding=": padding is not None})
+    _require_alone(activation, d, ub, relu)
     tiles, inner = (_sizes(what, x) for what, x in (("l1", l1), ("l0", l0)))
     sizes = _any_sizes(problem)
     open_ = sizes is not None
@@ -193,14 +193,14 @@ def block(
     return MatmulBlock(sizes, plan, schedule, paddings_of(arch, matrices, schedule.cores) if matrices else None)
 
 
-def _require_alone(activation: object, d: object, ub: object, others: Mapping[str, bool]) -> None:
-    """LeafTypeError for what only an activation has, and for what is not computed beside one."""
+def _require_alone(activation: object, d: object, ub: object, relu: object) -> None:
+    """LeafTypeError for what only an activation has, and for a ReLU beside one."""
     if activation is None:
         for name, x in (("d", d), ("ub", ub)):
             if x is not None:
                 raise LeafTypeError(f"{name}= of a block without activation=", "None", f"leave out {name}=")
-    elif wrong := [name for name, there in others.items() if there]:
-        raise LeafTypeError(f"{wrong[0]} beside activation=", "one of them", f"leave out {wrong[0].partition('=')[0]}=")
+    elif relu:
+        raise LeafTypeError("relu=True beside activation=", "one of them", "leave out relu")
 
 
 def _with_activation(plan: Plan, name: str, slope: float | None, d: Any, ub: Any, open_: bool) -> Plan:
@@ -264,9 +264,9 @@ def _padded(
         return [], a, b
     if not isinstance(given, Mapping) or {*given} - {"A", "B"}:
         raise LeafTypeError(f"padding={given!r:.60}", "a way for A, for B, or for both", 'write {"A": "PADDING_NZ"}')
-    for name in ("scales", "sparse", "split"):
-        if given and options[name]:
-            raise LeafTypeError(f"padding= of a block with {name}=", f"one without {name}=", "leave out padding=")
+    if options["scales"] and "PADDING_BLOCK_ND" in given.values():
+        what = "PADDING_BLOCK_ND of a block with scales=True"
+        raise LeafTypeError(what, "PADDING_ND, or PADDING_NZ", 'write padding={"A": "PADDING_ND"}')
     matrices, (m, n, k) = {"A": a, "B": b}, tiles
     blocks = {"A": (m, k), "B": (k, n)}
     made = [padded(name, x, given[name], blocks[name]) for name, x in matrices.items() if name in given]

@@ -103,13 +103,10 @@ def of_programs(made: Sequence[Program], name: str, remarks: Iterable[str], befo
     lines = [*(f"// {line}" for line in remarks), '#include "kernel_operator.h"']
     lines += [f'extern "C" __global__ __aicore__ void {name}({given}) {{']
     lines += [f"    {line}" for b in held for line in global_tensor(b)]
+    over_ub, first = not {"C", "D"} <= {b.name for b in held}, None
     if before:
-        number = "AscendC::GetBlockIdx()"
-        sides = (_side(x, _by_place(x)[1], (*PIPES, "ALL"), number) for x in (before, made))
-        lines += [f"    {line}" for line in behind(*sides)]
-    else:
-        over_ub = not {"C", "D"} <= {b.name for b in held}
-        lines += [f"    {line}" for line in sides_of(local, functools.partial(_side, made), over_ub)]
+        first = _side(before, _by_place(before)[1], (*PIPES, "ALL"), "AscendC::GetBlockIdx()")
+    lines += [f"    {line}" for line in sides_of(local, functools.partial(_side, made), over_ub, first)]
     return "\n".join([*lines, "}", ""])
 
 
@@ -119,44 +116,46 @@ def _by_place(made: Sequence[Program]) -> tuple[list[Buffer], list[Buffer]]:
     return [b for b in buffers if b.position == "GM"], [b for b in buffers if b.position != "GM"]
 
 
-def behind(before: Iterable[str], made: Iterable[str]) -> Iterator[str]:
-    """The lines of a kernel, behind those of vector cores that do something before: they meet, and each tells its core."""
-    wait, mode = "AscendC::CrossCoreWaitFlag", "AscendC::CrossCoreSetFlag"
-    meet = [f"{mode}<0x0, PIPE_MTE3>({_MEET});", f"{wait}({_MEET});", f"{mode}<0x2, PIPE_MTE3>({_DONE});"]
-    for side, told, lines, after in (("AIV", (), before, meet), ("AIC", [f"{wait}({_DONE});"], made, ())):
-        yield f"if ASCEND_IS_{side} {{"
-        yield from (f"    {line}" for line in (*told, *lines, *after))
-        yield "}"
-
-
 #: What writes one side of a kernel: of its buffers, its pipes, and the number of its core in C++.
 _Side = Callable[[Sequence[Buffer], Sequence[str], str], Iterable[str]]
 
 
-def sides_of(local: Sequence[Buffer], side: _Side, over_ub: bool = True) -> Iterator[str]:
+def sides_of(
+    local: Sequence[Buffer], side: _Side, over_ub: bool = True, before: Iterable[str] | None = None
+) -> Iterator[str]:
     """The statements of a kernel; where vector cores have some, of each side those of its own.
 
     over_ub   whether Fixpipe moves to the unified buffers of vector cores
+    before    the lines of vector cores that do something before: they meet, and each tells its core
     """
     vector = {b.position for b in local} & {*VECTOR_PIPES.values()}
     cube, pipes = [b for b in local if b.position != VECTOR_CORES["AIV1"]], (*PIPES, "ALL")
     if not over_ub:
         cube = [b for b in cube if b.position not in vector]
-    if not vector:
-        yield from side(cube, pipes, "AscendC::GetBlockIdx()")
+    lines = side(cube, pipes, "AscendC::GetBlockIdx()")
+    if not vector and before is None:
+        yield from lines
         return
-    if over_ub:
+    if before is not None:
+        wait, mode = "AscendC::CrossCoreWaitFlag", "AscendC::CrossCoreSetFlag"
+        meet = [f"{mode}<0x0, PIPE_MTE3>({_MEET});", f"{wait}({_MEET});", f"{mode}<0x2, PIPE_MTE3>({_DONE});"]
+        yield from _where("ASCEND_IS_AIV", [*before, *meet])
+        lines = [f"{wait}({_DONE});", *lines]
+    if vector and over_ub:
         yield "static constexpr AscendC::FixpipeConfig CFG_ROW_MAJOR_UB = {AscendC::CO2Layout::ROW_MAJOR, true};"
-    yield "if ASCEND_IS_AIC {"
-    yield from (f"    {line}" for line in side(cube, pipes, "AscendC::GetBlockIdx()"))
-    yield "}"
+    yield from _where("ASCEND_IS_AIC", lines)
     for i, (core, place) in enumerate(VECTOR_CORES.items()):
         if place in vector:
-            yield "if ASCEND_IS_AIV {"
-            yield f"    if (AscendC::GetSubBlockIdx() == {i}) {{"
             own = [b for b in local if b.position == place]
-            yield from (f"        {line}" for line in side(own, _pipes_of(core), "AscendC::GetBlockIdx() / 2"))
-            yield from ("    }", "}")
+            mine = side(own, _pipes_of(core), "AscendC::GetBlockIdx() / 2")
+            yield from _where("ASCEND_IS_AIV", _where(f"(AscendC::GetSubBlockIdx() == {i})", mine))
+
+
+def _where(condition: str, lines: Iterable[str]) -> Iterator[str]:
+    """Lines of a kernel for those of whom a condition holds."""
+    yield f"if {condition} {{"
+    yield from (f"    {line}" for line in lines)
+    yield "}"
 
 
 def _pipes_of(core: str) -> tuple[str, ...]:
