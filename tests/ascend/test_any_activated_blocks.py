@@ -224,7 +224,7 @@ def test_the_text_does_what_the_program_says_at_every_size(way, tmp_path):
     for sizes in rng.integers(1, 140, (amount(2, 30), 3)).tolist():
         known = made.at(M=sizes[0], N=sizes[1], K=sizes[2])
         for (sub, program), core in ((x, c) for x in sides.items() for c in range(made.cores)):
-            index, count = (core, made.cores) if sub is None else (core * 2, made.cores)
+            index, count = (core, made.cores) if sub is None else (core * 2 + sub, made.cores)
             arguments = [program, str(index), str(count), *map(str, sizes)]
             lines = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout.splitlines()
             ours, values = made.program_at(known, core)
