@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ascend_activations import FORMULAS, activated, logged, random_block, require_formula
-from ascend_blocks import dropped, field, of, require_found
+from ascend_activations import activated, logged, random_block, require_formula
+from ascend_blocks import EXAMPLES, FORMULAS, dropped, example, field, of, require_found
 from catlass_examples import available
 
 from tla import LeafTypeError, RangeError
@@ -50,9 +50,9 @@ def test_the_result_is_the_formula_of_the_product(seed):
 
 
 def test_a_block_of_catlass_s_example_in_its_own_tiles():
-    """Example 27: tiles of C are 64 rows there; here, in two stages, half as many."""
+    """Tiles of C are 64 rows there; here, in two stages, half as many."""
     m, n = amount((130, 40), (300, 500))
-    made = activated((m, n, 40), tiles=((128, 256, 256), (128, 256, 64)), d=half, unit_flag=True, cores=2)
+    made = example("27_matmul_gelu", (m, n, 40), small=False)
     assert made.plan.activation.tile == (32, 256)
     assert made.check(1).holds
     assert [*made.tensors] == ["A", "B", "C", "D"]
@@ -389,10 +389,11 @@ def without_other_epilogues(text):
 
 
 @needs_catlass
-@pytest.mark.parametrize("name", ["gelu", "silu"])
+@pytest.mark.parametrize("name", ["27_matmul_gelu", "28_matmul_silu"])
 def test_catlass_s_own_kernel_stores_and_loads_the_same_blocks(name, tmp_path):
     """MatmulActivation: C is the product; each vector core takes its half of a block, and computes by the same steps."""
-    made = activated((40, 100, 50), name, d=half, ub=(16, 64))
+    e = EXAMPLES[name]
+    made = block((40, 100, 50), *e.small, e.arch, **{**e.more, "cores": 1, "ub": (16, 64)})
     text, blocks = without_other_epilogues(made.text("catlass")), made.schedule.table[0]
     tensors = {x: (t.address, t.element, t.layout) for x, t in made.tensors.items() if x != "D"}
     report = check(logged(text, made, tmp_path, "AIC", 0), tensors, [made.result(blocks)])

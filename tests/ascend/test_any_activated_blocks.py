@@ -111,11 +111,7 @@ FAULTS = {
     "tiles the other way round": ("a workspace", *assigned("ubDown1", lambda x: x * 0)),
     "a tile less": ("a workspace", *assigned("ubTiles1", lambda x: x - 1)),
     "another tile": ("a workspace", *assigned("ubOver1", lambda x: 1 - x)),
-    "one stage": ("a workspace", *assigned("tile1Stage", lambda x: x * 0)),
-    "the core asks too seldom": (
-        "a workspace",
-        *assigned("toldStage", lambda x: x % 16 + 1 if hasattr(x, "poly") else x),
-    ),
+    "a stage that is none": ("a workspace", *assigned("tile1Stage", lambda x: x + 1)),
     "the wrong flag": ("a workspace", *flagged(WaitFlag, "FIX_AIV1.MTE2", id=1)),
     "the core does not ask": ("a workspace", *flagged(WaitFlag, "AIV1.MTE2_FIX")),
     "the other half": ("rows", *assigned("splitAt1", lambda x: x * 0)),

@@ -14,6 +14,7 @@ from tla.ascend import (
     GemmIdentityBlockSwizzle,
     Rates,
     RowMajor,
+    Schedule,
     SplitkGemmIdentityBlockSwizzle,
     block,
     float32,
@@ -356,6 +357,16 @@ def test_a_plan_goes_through_no_tile_of_k_twice():
     assert found.block.plan.tiling.l0[2] * 10**6 >= 2**22
     with pytest.raises(RangeError, match=r"no tiling|products of a core"):
         plan((64, 64, 2**34), cores=1)
+
+
+def test_a_plan_of_very_many_blocks_makes_none_of_them_one_by_one(monkeypatch):
+    """Their sizes and what they read are counted: of a short k, where memory decides, for most of the tilings."""
+    made = []
+    one = Schedule.block
+    monkeypatch.setattr(Schedule, "block", lambda *x: made.append(x) or one(*x))
+    found = plan((2**12, 2**11, 32), cores=20)
+    assert found.estimate.bound == "global memory"
+    assert len(made) < 10 * found.block.schedule.tasks
 
 
 def test_problems_too_large_to_go_through_are_refused():

@@ -25,7 +25,9 @@ from tla.ascend import (
     grouped,
 )
 from tla.ascend.schedules.block import elements_read
+from tla.ascend.schedules.dealt import Dealt
 
+from night import amount
 from truth import rows
 
 KINDS = [x for x in vars(ascend).values() if isinstance(x, BlockSwizzle)]
@@ -465,3 +467,19 @@ def test_a_piece_that_would_be_empty_is_none():
 def test_refusals(make, error, text):
     with pytest.raises(error, match=text):
         make()
+
+
+@pytest.mark.parametrize("seed", range(amount(30, 600)))
+def test_blocks_in_turn_have_the_sizes_and_the_traffic_of_blocks_one_by_one(seed):
+    rng = random.Random(seed)
+    problem, tile = (tuple(rng.choice((rng.randint(1, 300), 16 * rng.randint(1, 9))) for _ in range(3)) for _ in "pt")
+    swizzle = GemmIdentityBlockSwizzle[rng.randint(1, 9), rng.randint(0, 1)]
+    s = swizzle(problem, tuple(map(max, tile, (8, 8, 8))), cores=rng.choice((1, 2, 5, 24, 60)))
+    dealt = Dealt(s)
+    assert [[dealt.sizes[kind] for kind in kinds] for kinds in dealt.lists] == [
+        [b.extents for b in blocks] for blocks in s.table
+    ]
+    assert dealt.traffic(ascend.half) == s.traffic()
+    assert dealt.traffic(ascend.int4b) == s.traffic(ascend.int4b)
+    # cores with blocks of the same sizes, in the same order, have the same list
+    assert len({*dealt.lists}) == len({tuple(b.extents for b in blocks) for blocks in s.table})

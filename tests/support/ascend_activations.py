@@ -3,6 +3,7 @@
 import subprocess
 
 import numpy as np
+from ascend_blocks import FORMULAS, WITHIN
 from catlass_examples import built
 
 from tla import dims
@@ -25,16 +26,6 @@ from tla.ascend import (
 from night import amount
 
 TILES = (32, 64, 64), (32, 64, 32)
-FORMULAS = {
-    "gelu": lambda x: x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
-    "silu": lambda x: x / (1 + np.exp(-x)),
-    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
-    "tanh": np.tanh,
-    "relu": lambda x: np.maximum(x, 0),
-    "leaky_relu": lambda x: np.where(x < 0, x / 100, x),
-}
-#: What the result's error is at most, of the type that is computed in and of that it ends in: of itself, and absolute.
-WITHIN = {half: (2e-3, 2**-7), bf16: (2**-8, 2**-8), float32: (1e-6, 2e-6)}
 
 
 def activated(problem, activation="gelu", arch=AtlasA2, tiles=TILES, **more):

@@ -54,8 +54,9 @@ BYTES, WORDS = ((128, 256, 512), (128, 256, 128)), ((256, 256, 128), (256, 256, 
 SPLIT, FLOATS = {"c": float32, "splitkFactor": 3}, {"a": float32, "b": float32, "c": float32}
 INT8 = {"a": int8, "b": (int8, ColumnMajor), "c": int32}
 #: By number and name: the tiles, types, tags, swizzle and stages of an example's own main function, of which some have
-#: several. What its AIV does before or after is left out. Example 34 has narrower tiles in L0 than in L1, which a block
-#: has not: here it has those of 09.
+#: several. What its AIV does before or after is left out, but for the activations of 27 and 28: the one has the swizzle
+#: of matrices that are high, the other of those that are wide. Example 34 has narrower tiles in L0 than in L1, which a
+#: block has not: here it has those of 09.
 EXAMPLES = {
     "00_basic_matmul": case(AtlasA2, *A2_TILES, unit_flag=True, cores=3),
     "01_batched_matmul": case(AtlasA2, *A2_TILES, unit_flag=True, swizzle=GemmIdentityBlockSwizzle[3, 1]),
@@ -88,8 +89,17 @@ EXAMPLES = {
     ),
     "25_matmul_full_loadA": case(AtlasA2, *A2_TILES, swizzle=GemmIdentityBlockSwizzleL1FullLoad[1, 0], cores=3),
     "26_matmul_relu": case(AtlasA2, *A2_TILES, b=COL, unit_flag=True, relu=True),
-    "27_matmul_gelu": case(AtlasA2, *A2_TILES, unit_flag=True, cores=4),
-    "28_matmul_silu": case(AtlasA2, *A2_TILES, unit_flag=True, c=float32),
+    "27_matmul_gelu": case(AtlasA2, *A2_TILES, unit_flag=True, c=float32, d=half, activation="gelu", cores=4),
+    "28_matmul_silu": case(
+        AtlasA2,
+        *A2_TILES,
+        unit_flag=True,
+        c=float32,
+        d=half,
+        activation="silu",
+        swizzle=GemmIdentityBlockSwizzle[3, 1],
+        cores=2,
+    ),
     "30_w8a16_matmul": case(AtlasA2, *A2_TILES, unit_flag=True),
     "31_small_matmul": case(AtlasA2, *A2_TILES, unit_flag=True, swizzle=BlockSchedulerIterateK, cores=4),
     "34_single_core_splitk_matmul": case(
@@ -171,7 +181,24 @@ EXAMPLES = {
 #: The swizzles whose blocks one program deals for problems of any size.
 IN_TURN = "GemmIdentityBlockSwizzle", "SplitkGemmIdentityBlockSwizzle", "BlockSchedulerIterateK"
 #: The examples of which there is a program for all sizes: their blocks are dealt in turn, in slices of k too.
-ANY = [n for n, e in EXAMPLES.items() if str(e.more.get("swizzle", IN_TURN[0])).partition("[")[0] in IN_TURN]
+ANY = [
+    n
+    for n, e in EXAMPLES.items()
+    if str(e.more.get("swizzle", IN_TURN[0])).partition("[")[0] in IN_TURN and "activation" not in e.more
+]
+
+#: Activations by their formulas.
+FORMULAS = {
+    "gelu": lambda x: x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
+    "silu": lambda x: x / (1 + np.exp(-x)),
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "tanh": np.tanh,
+    "relu": lambda x: np.maximum(x, 0),
+    "leaky_relu": lambda x: np.where(x < 0, x / 100, x),
+}
+#: What the error of an activation is at most, of the type that is computed in and of that it ends in: of itself, and
+#: absolute.
+WITHIN = {half: (2e-3, 2**-7), bf16: (2**-8, 2**-8), float32: (1e-6, 2e-6)}
 
 
 def row_of(name, logged):
@@ -204,14 +231,30 @@ def problem_of(rng, small=True):
 
 
 def numbers(rng, problem, plan):
-    """Arrays for a problem, and the product of them, by numpy."""
+    """Arrays for a problem, and the product of them, by numpy, in the type of the result; with an activation by its formula,
+    of numbers that are small enough not to end in 0, or as they came."""
     m, n, k = problem
     x, y = rng.integers(-3, 4, (m, k)), rng.integers(-3, 4, (k, n))
     bias = rng.integers(-9, 10, n) if plan.bias else None
+    if plan.activation is not None:
+        x = x / 16
     wanted = x @ y + (0 if bias is None else bias)
     if plan.scale is not None:
         wanted = wanted * plan.scale
-    return (x, y, bias), np.maximum(wanted, 0) if plan.relu else wanted
+    if plan.activation is not None:
+        with np.errstate(over="ignore"):
+            wanted = FORMULAS[plan.activation.name](wanted)
+    wanted = np.maximum(wanted, 0) if plan.relu else wanted
+    element = plan.result[1].element
+    return (x, y, bias), ROUNDED[element](wanted) if element in ROUNDED else wanted
+
+
+def agrees(found, wanted, plan):
+    """Whether a result is what numpy makes: each element, to the last bit, but for an activation."""
+    found = np.asarray(found, np.float64)
+    if plan.activation is None:
+        return (found == wanted).all()
+    return np.allclose(found, wanted, *max(WITHIN[e] for e in (plan.activation.element, plan.activation.to)))
 
 
 def to_bf16(x):
@@ -233,10 +276,7 @@ def equal_to_numpy(name, seed, small=True, made=None):
     problem = problem_of(rng, small)
     b = made or example(name, problem, small)
     given, wanted = numbers(rng, problem, b.plan)
-    found = b.execute(*given)
-    if b.plan.c.element in ROUNDED:
-        wanted = ROUNDED[b.plan.c.element](wanted)
-    return None if (np.asarray(found, np.float64) == wanted).all() else problem
+    return None if agrees(b.execute(*given), wanted, b.plan) else problem
 
 
 def require_found(block, is_one, number, change):

@@ -28,7 +28,7 @@ from ...core.int_tuple import leaves, size
 from ...core.layout import Layout, require_origin
 from ...tensors.tensor import Tensor
 from ..architecture import Architecture
-from ..schedules import Block, Schedule
+from ..schedules import Block, Schedule, Traffic
 from ..transfers.instruction import TransferInstruction
 from ..transfers.plan import unproved
 from ..transfers.steps import all_of
@@ -455,7 +455,8 @@ def estimated(plan: Plan, schedule: Schedule, rates: Rates, paddings: Paddings |
             found[key] = clock.cycles(blocks), core
     cycles, core = max(found.values(), key=lambda x: (x[0], -x[1]))
     pipes, steps = _busy(clock.spans(schedule.table[core]))
-    memory = shared(plan, schedule, rates)
+    count = sum(b.extents[0] * b.extents[1] for blocks in schedule.table for b in blocks)
+    memory = shared(plan, schedule.problem, schedule.traffic(plan.a.element), count, rates)
     made = Estimate(max(cycles, *memory.values()), "", pipes, memory, core, steps)
     if paddings is not None:
         took, vectors, tiles = _before(paddings, rates)
@@ -507,14 +508,16 @@ def _busy(spans: Iterable[Span]) -> tuple[dict[str, int], tuple[Mapping[str, int
     return {p: pipes[p] for p in (*PIPES, *VECTOR_PIPES) if p in pipes}, tuple(steps[i] for i in sorted(steps))
 
 
-def shared(plan: Plan, schedule: Schedule, rates: Rates) -> dict[str, int]:
+def shared(plan: Plan, problem: tuple[int, int, int], traffic: Traffic, count: int, rates: Rates) -> dict[str, int]:
     """The cycles of what all cores read and write: of A and B once where L2 keeps them, else once a wave; and of the
-    result, before it of C in its workspace, which is read from L2 where that keeps it."""
-    m, n, k = schedule.problem
+    result, before it of C in its workspace, which is read from L2 where that keeps it.
+
+    traffic   of A and B;  count   the elements that blocks have of C, slices of k one by one
+    """
+    m, n, k = problem
     once = (m * k * plan.a.element.bits + k * n * plan.b.element.bits) // 8
-    gm, l2 = schedule.traffic(plan.a.element)
+    gm, l2 = traffic
     x, spaced = plan.result[1], plan.activation is not None and plan.split is None
-    count = sum(b.extents[0] * b.extents[1] for blocks in schedule.table for b in blocks)
     space = count * plan.c.element.bits // 8 if spaced else 0
     written = count * x.element.bits // 8 + space
     kept = once + m * n * x.element.bits // 8 + space <= rates.l2_size

@@ -17,6 +17,7 @@ from ...core.int_tuple import shown
 from ...core.layout import require_origin
 from ..architecture import Architecture, AtlasA2, as_architecture
 from ..schedules import Block, GemmIdentityBlockSwizzle
+from ..schedules.dealt import Dealt
 from ..schedules.schedule import positive, sizes_of
 from ..tags import ColumnMajor, RowMajor
 from .block import Operand, Plan
@@ -142,6 +143,10 @@ def plan(problem: Any, arch: Any = AtlasA2, *, cores: Any = None, rates: Any = N
     return _Space(problem, arch, min(arch.cores) if cores is None else cores, speed, more).best()
 
 
+#: The sizes (m, n, k) of blocks, by their kind.
+_Sizes = tuple[tuple[int, int, int], ...]
+
+
 class _Tiling(NamedTuple):
     """A tiling of the space, with the cycles that it takes at least."""
 
@@ -153,10 +158,10 @@ class _Tiling(NamedTuple):
 
 
 class _Way(NamedTuple):
-    """The blocks that a swizzle deals to cores, by the list of their sizes; and the cycles of the memory that all share."""
+    """The blocks that a swizzle deals to cores, by the list of their kinds; and the cycles of the memory that all share."""
 
     swizzle: tuple[int, int]
-    lists: dict[tuple[tuple[int, int, int], ...], tuple[Block, ...]]
+    lists: list[bytes]
     memory: int
 
 
@@ -169,7 +174,7 @@ class _Space:
         require_products(-(-m // 512) * -(-n // 512) * -(-k // 64) // positive("cores", cores))
         probe: MatmulBlock = block(problem, (128, 128, 64), (128, 128, 64), arch, cores=cores, **more)
         self.sizes, self.plan, self.count = probe.problem, probe.plan, probe.schedule.cores
-        self._ways: dict[tuple[int, int], list[_Way]] = {}
+        self._ways: dict[tuple[int, int], tuple[_Sizes, list[_Way]]] = {}
 
     def best(self) -> Planned:
         """The tiling with the fewest cycles: predicted in the order of their least, up to where none can be better."""
@@ -256,40 +261,46 @@ class _Space:
     def _fastest(self, tiling: _Tiling, least: float) -> tuple[tuple[int, int] | None, int]:
         """The swizzle of a tiling with the fewest cycles, and how many; None, and how many at least, where there is none
         with fewer than `least`."""
-        ways = self._dealt(tiling.l1)
+        sizes, ways = self._dealt(tiling.l1)
         cost, clock = _Costs(self.plan, self.rates, self.sizes, tiling.l1, tiling.l0), None
         took, found, best = {}, None, []
         for way in ways:
             cycles = max(way.memory, tiling.bound)
-            for extents, blocks in way.lists.items():
-                if cycles < least and extents not in took:
-                    cycles = max(cycles, cost.of_core(extents, unit_flag=tiling.unit_flag))
+            for kinds in way.lists:
+                blocks = [sizes[kind] for kind in kinds]
+                if cycles < least and kinds not in took:
+                    cycles = max(cycles, cost.of_core(blocks, unit_flag=tiling.unit_flag))
                 if cycles >= least:
                     break
-                if extents not in took:
+                if kinds not in took:
                     clock = clock or Clock(self._made(*tiling[1:], ways[0].swizzle).plan, self.rates)
-                    took[extents] = clock.cycles(blocks)
-                cycles = max(cycles, took[extents])
+                    took[kinds] = clock.cycles([Block(0, 0, 0, (0, 0, 0), extents) for extents in blocks])
+                cycles = max(cycles, took[kinds])
             best.append(cycles)
             if cycles < least:
                 found, least = way.swizzle, cycles
         return found, min(best)
 
-    def _dealt(self, l1: tuple[int, int, int]) -> list[_Way]:
-        """The ways that cores are dealt blocks of m and n, those first by which they read least from global memory."""
+    def _dealt(self, l1: tuple[int, int, int]) -> tuple[_Sizes, list[_Way]]:
+        """The sizes of blocks of m and n by their kind, and the ways that cores are dealt these, those first by which they
+        read least from global memory."""
         if l1[:2] not in self._ways:
             ways: dict[frozenset[Any], tuple[Any, _Way]] = {}
+            m, n, _ = self.sizes
             for swizzle in SWIZZLES:
-                schedule = GemmIdentityBlockSwizzle[swizzle](self.sizes, l1, cores=self.count)
-                lists = {tuple(b.extents for b in blocks): blocks for blocks in schedule.table}
+                dealt = Dealt(GemmIdentityBlockSwizzle[swizzle](self.sizes, l1, cores=self.count))
                 # the core with most to compute first: it says soonest that a way is too slow
-                lists = dict(sorted(lists.items(), key=lambda x: -sum(map(math.prod, x[0]))))
-                read = schedule.traffic(self.plan.a.element)
-                way = _Way(swizzle, lists, max(shared(self.plan, schedule, self.rates).values()))
+                most = {
+                    x: -sum(math.prod(dealt.sizes[kind]) * count for kind, count in Counter(x).items())
+                    for x in dealt.lists
+                }
+                read = dealt.traffic(self.plan.a.element)
+                memory = max(shared(self.plan, self.sizes, read, m * n, self.rates).values())
+                way = _Way(swizzle, sorted(most, key=lambda x: most[x]), memory)
                 # where cores compute the same blocks, only what they read tells ways apart
-                key = frozenset(lists)
+                key = frozenset(most)
                 ways[key] = min(ways.get(key, (read, way)), (read, way), key=lambda x: x[0])
-            self._ways[l1[:2]] = [way for _, way in sorted(ways.values(), key=lambda x: x[0])]
+            self._ways[l1[:2]] = dealt.sizes, [way for _, way in sorted(ways.values(), key=lambda x: x[0])]
         return self._ways[l1[:2]]
 
     def _made(self, l1: Any, l0: Any, stages: int, unit_flag: bool, swizzle: Any) -> MatmulBlock:

@@ -5,13 +5,12 @@ Source: CATLASS include/catlass/gemm/block/block_swizzle.hpp.
 
 from __future__ import annotations
 
-import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ...core.basis import ArithmeticTuple, E
-from ...core.int_tuple import leaves
+from ...core.basis import E
+from ...core.int_tuple import leaves, size
 from ...core.layout import Layout
 
 
@@ -56,11 +55,18 @@ class Strip(NamedTuple):
 
     def coords(self) -> Iterator[tuple[int, int]]:
         """The coordinates of its blocks, in order."""
-        extents = [range(int(n)) for n in leaves(self.layout.shape)]
-        steps = [[*map(int, ArithmeticTuple(0, 0) + step)] for step in leaves(self.layout.stride)]
-        for digits in itertools.product(*reversed(extents)):
-            m, n = (s + sum(d * step[i] for d, step in zip(digits[::-1], steps)) for i, s in enumerate(self.start))
-            yield m, n
+        return zip(*self.places().tolist())
+
+    def places(self) -> Any:
+        """The coordinates of its blocks, in order, as an array: a row of those along m, and one of those along n."""
+        import numpy as np
+
+        number, above = np.arange(int(size(self.layout))), 1
+        found = np.stack([np.full_like(number, start) for start in self.start])
+        for extent, step in zip(map(int, leaves(self.layout.shape)), leaves(self.layout.stride)):
+            found[step.path[0]] += number // above % extent * int(step.value)
+            above *= extent
+        return found
 
 
 class Traffic(NamedTuple):

@@ -106,10 +106,17 @@ class Schedule:
         return tuple(self.order_of(self.blocks[:2], self.offset, self.direction))
 
     @functools.cached_property
+    def coordinates(self) -> Any:
+        """The coordinates of the blocks of the result, in the order of the strips, as an array: a row of m, and one of n."""
+        import numpy as np
+
+        require_countable(f"the blocks of {self!r}", self.blocks[0] * self.blocks[1])
+        return np.concatenate([strip.places() for strip in self.strips], axis=1)
+
+    @functools.cached_property
     def numbered(self) -> list[tuple[int, int]]:
         """The coordinates (m, n) of the blocks of the result, in the order of the strips."""
-        require_countable(f"the blocks of {self!r}", self.blocks[0] * self.blocks[1])
-        return [coord for strip in self.strips for coord in strip.coords()]
+        return [*zip(*self.coordinates.tolist())]
 
     @functools.cached_property
     def table(self) -> tuple[tuple[Block, ...], ...]:
