@@ -21,7 +21,9 @@ from tla.ascend import (
     Copied,
     Product,
     RowMajor,
+    bf16,
     check,
+    float32,
     half,
     int4b,
     nZ,
@@ -297,10 +299,23 @@ def renamed(body, i):
     return [*body[:i], s._replace(dst=s.dst[:-1] + str(1 - int(s.dst[-1]))), *body[i + 1 :]]
 
 
-def swapped(body, i):
-    return [*body[:i], body[i + 1], body[i], *body[i + 2 :]]
+def told(parameters=(), settings=(), lost=(), **more):
+    """An instruction of other fields and settings, without those that are lost."""
+
+    def made(body, i):
+        from dataclasses import replace
+
+        s = body[i]
+        old = s.instruction
+        own = {k: v for k, v in getattr(old, "settings", {}).items() if k not in lost}
+        fields = {"parameters": {**old.parameters, **dict(parameters)}, **more}
+        fields |= {"settings": {**own, **dict(settings)}} if settings or lost else {}
+        return [*body[:i], s._replace(instruction=replace(old, **fields)), *body[i + 1 :]]
+
+    return made
 
 
+OUT = of(programs.Move, "Fixpipe", "DataCopyCO12Dst")
 #: What is done to a block, and where: the n-th of such statements.
 FAULTS = {
     "a wait for L1 is lost": (of(programs.WaitFlag), drop, 17),
@@ -326,11 +341,19 @@ FAULTS = {
     "the sum does not begin anew": (of(programs.Multiply), field("cmatrixInitVal", -1), 0),
     "a product is lost": (of(programs.Multiply), drop, 1),
     "a barrier is lost": (of(programs.PipeBarrier), drop, 0),
-    "the result is one row less": (of(programs.Move, "Fixpipe", "DataCopyCO12Dst"), field("mSize", -1), -1),
-    "the result is one column more": (of(programs.Move, "Fixpipe", "DataCopyCO12Dst"), field("nSize", 1), -1),
-    "the result has other rows": (of(programs.Move, "Fixpipe", "DataCopyCO12Dst"), field("dstStride", 1), -1),
-    "the result is elsewhere": (of(programs.Move, "Fixpipe", "DataCopyCO12Dst"), moved("dst", 1), 0),
-    "the result is moved too soon": (of(programs.Move, "Fixpipe", "DataCopyCO12Dst"), drop, 0),
+    "the result is one row less": (OUT, field("mSize", -1), -1),
+    "the result is one column more": (OUT, field("nSize", 1), -1),
+    "the result has other rows": (OUT, field("dstStride", 1), -1),
+    "the result is elsewhere": (OUT, moved("dst", 1), 0),
+    "the result is moved too soon": (OUT, drop, 0),
+    "negative ones become 0": (OUT, told(settings={"reluEn": "true"}), 0),
+    "the result is converted to bf16": (OUT, told(settings={"quantPre": "QuantMode_t::F322BF16"}), -1),
+    "the result is not converted": (OUT, told(lost=["quantPre"]), 0),
+    "the result is multiplied by 3": (OUT, told(settings={"deqScalar": "3.0"}), 0),
+    "products are of bf16": (of(programs.Multiply), told(elements=(float32, bf16, bf16)), 1),
+    "an accumulator is handed over, and not taken": (of(programs.Multiply), told({"unitFlag": 3}), 1),
+    "an accumulator is not taken as the last": (OUT, told({"unitFlag": 2}), -1),
+    "there is no such unit flag": (of(programs.Multiply), told({"unitFlag": 1}), 0),
 }
 
 
@@ -362,6 +385,54 @@ def test_stages_that_lie_over_one_another_are_found():
         buffers = {**program.buffers, second: replace(program.buffers[second], address=program.buffers[first].address)}
         report = check_program(replace(program, buffers=buffers), [made.result(made.schedule.table[0])])
         assert "order" in {f.kind for f in report.findings}, (first, second)
+
+
+@pytest.mark.parametrize(
+    ("buffer", "by", "unit"), [("l1A0", 16, 32), ("l0A1", 256, 512), ("l0B0", 32, 512), ("l0C0", 512, 1024)]
+)
+def test_a_buffer_off_its_unit_is_found(buffer, by, unit):
+    from dataclasses import replace
+
+    from tla.ascend.programs.check import check_program
+
+    made = example("00_basic_matmul", (30, 60, 70))
+    program = made.programs[0]
+    moved = replace(program.buffers[buffer], address=program.buffers[buffer].address + by)
+    changed = replace(program, buffers={**program.buffers, buffer: moved})
+    report = check_program(changed, [made.result(made.schedule.table[0])])
+    assert any(f"which is no multiple of {unit}" in f.what for f in report.findings), str(report)
+
+
+@pytest.mark.parametrize("fault", ["reluEn", "deqScalar", "quantPre"])
+def test_a_conversion_of_a_block_that_is_lost_is_found(fault):
+    from dataclasses import replace
+
+    from tla.ascend.programs.check import check_program
+
+    made = example("43_ascend950_quant", (30, 60, 70))
+    program = made.programs[0]
+    body = events_of(program)
+    places = of(programs.Move, "FixpipeC310")(body)
+    changed = tuple(told(lost=[fault])(body, places[0]))
+    report = check_program(replace(program, body=changed), [made.result(made.schedule.table[0])])
+    assert [f.kind for f in report.findings] == ["value"], str(report)
+
+
+def test_a_place_that_an_instruction_writes_twice_is_found():
+    """Rows over one another: which of the two stays, no manual says; where both are the same it is nothing."""
+    ends = ({"type": "half", "position": p, "address": at} for p, at in ((1, 0), (-1, 4096)))
+    fields = {"struct": "AscendC::Nd2NzParams", "ndNum": 1, "nValue": 2, "dValue": 16, "srcNdMatrixStride": 0}
+    fields |= {"srcDValue": 16, "dstNzC0Stride": 1, "dstNzNStride": 0, "dstNzMatrixStride": 0}
+    record = {"call": "DataCopy", "args": [*ends, fields]}
+    last = (4096 + 32, half, MakeLayout[half, RowMajor](1, 16))
+    tensors = {"before": (4096, half, MakeLayout[half, RowMajor](1, 16)), "A": last}
+    tile = Buffer("tile", "L1", half, MakeLayout[half, zN](1, 16))
+    whole = {"A": (4096, half, MakeLayout[half, RowMajor](2, 16)), "tile": tile}
+    report = check([json.dumps(record)], whole, [])
+    assert [f.kind for f in report.findings] == ["order"]
+    assert "writes byte 0 of L1 twice" in report.findings[0].what
+    fields |= {"srcDValue": 0}
+    assert check([json.dumps(record)], {**tensors, "tile": tile}, [Copied("tile", "before")]).holds
 
 
 def in_call(name, number, field, by):
@@ -421,6 +492,9 @@ LOG_FAULTS = {
     "a wider result": in_call("Fixpipe", 0, "nSize", 1),
     "an id below 0": renumbered("MTE2_MTE1", -1),
     "an id past the last": renumbered("MTE2_MTE1", 8),
+    "a unit flag that there is not": in_call("Mmad", 0, "unitFlag", 256),
+    "a Fixpipe that leaves its accumulators": in_call("Fixpipe", 0, "unitFlag", -1),
+    "A in L0 off its unit": in_call("LoadData", 0, ("address", 0), 32),
 }
 
 
@@ -469,6 +543,13 @@ SILENT = {
     "fractals backwards": (given("LoadData", -1, "addrMode", 1), "a LoadData2D with addrMode=1"),
     "inside of an element of A": (given("Mmad", 1, "address", 1), "the address 0x1 of L0A, inside of an element"),
     "inside of a sum": (given("Mmad", 0, "address", 2), "the address 0x2 of L0C, inside of an element of 32 bits"),
+    "A out of L1": (given("Mmad", 1, "position", 1), "a Mmad with a at L1"),
+    "more of k than there is": (given("Mmad", -1, "k", 4096), "Mmad: k = 4096"),
+    "what the manual calls obsolete": (given("Mmad", -1, "isBias", 1), "a Mmad with isBias=1"),
+    "no mode": (given("Fixpipe", -1, "quantPre", 513), "a Fixpipe of float to half with quantPre=513"),
+    "out of L1": (given("Fixpipe", 1, "position", 1), "a Fixpipe from L1 to GM"),
+    "to L0C": (given("LoadData", 0, "position", 7), "a LoadData2D from L1 to L0C"),
+    "another type of A": (given("DataCopy", 1, "type", "float"), "a Nd2Nz from float to half"),
     "inside of a result": (given("Fixpipe", 0, "address", (3 << 40) + 1), "of GM, inside of an element of 16 bits"),
 }
 
@@ -503,6 +584,7 @@ def test_a_fault_in_a_log_is_found(fault):
 # ---------------------------------------------------------------------------------------------------- text from outside
 
 
+ATOMIC = json.dumps({"call": "SetAtomicAdd", "types": ["half"]})
 PARAMS = {"struct": "AscendC::DataCopyParams", "blockCount": 1, "blockLen": 1, "srcStride": 0, "dstStride": 0}
 
 
@@ -510,6 +592,14 @@ def copied(fields):
     """A line of a log: from global memory to L1."""
     ends = ({"type": "half", "position": p, "address": at} for p, at in ((1, 0), (-1, 4096)))
     return json.dumps({"call": "DataCopy", "args": [*ends, fields]})
+
+
+def out_of_l0c(fields):
+    """A line of a log: from L0C to global memory."""
+    ends = ({"type": "float", "position": p, "address": at} for p, at in ((-1, 4096), (7, 0)))
+    whole = {"struct": "AscendC::DataCopyCO12DstParams", "nSize": 4, "mSize": 4, "srcStride": 16, "dstStride": 4}
+    whole |= {"channelSplit": 0, "quantPre": 0, "unitFlag": 0, **fields}
+    return json.dumps({"call": "DataCopy", "args": [*ends, whole]})
 
 
 def filled(position, address, **fields):
@@ -523,6 +613,8 @@ def filled(position, address, **fields):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
+        ('{"call": "SetFixPipeClipRelu", "args": [1]}', "the call SetFixPipeClipRelu"),
+        (out_of_l0c({"nz2ndEn": 1}), "a DataCopy out of L0C with nz2ndEn=1"),
         ("{", "the line '{'"),
         ("[1]", "the line"),
         ('{"call": "SetFlag", "event": "MTE9_M", "id": 0}', "the event MTE9_M"),
@@ -558,6 +650,23 @@ def test_what_is_not_known_in_a_log_is_refused(line, message):
 def test_an_instruction_of_more_than_any_memory_is_found(line):
     report = check([line], {"A": (4096, half, MakeLayout[half, RowMajor](4, 4))}, [])
     assert [f.kind for f in report.findings] == ["outside"]
+
+
+def test_an_atomic_add_of_another_type_is_refused():
+    name = "09_splitk_matmul 37x41x77"
+    lines = LOGS[name]["lines"]
+    assert checked(name, [ATOMIC.replace("half", "float"), *lines]).findings  # what C held before is not known
+    with pytest.raises(LeafTypeError, match="a Fixpipe to float under SetAtomicAdd<half>"):
+        checked(name, [ATOMIC, *lines])
+
+
+def test_a_padding_on_the_left_is_refused():
+    ends = ({"type": "half", "position": p, "address": at} for p, at in ((9, 0), (-1, 4096)))
+    params = {"struct": "AscendC::DataCopyExtParams", "blockCount": 1, "blockLen": 8, "srcStride": 0, "dstStride": 0}
+    pad = {"struct": "AscendC::DataCopyPadExtParams<half>", "isPad": 1, "leftPadding": 2, "rightPadding": 0}
+    line = json.dumps({"call": "DataCopyPad", "args": [*ends, params, pad]})
+    with pytest.raises(LeafTypeError, match="a DataCopyPad with leftPadding=2"):
+        check([line], {"A": (4096, half, MakeLayout[half, RowMajor](4, 4))}, [])
 
 
 def test_tensors_and_results_that_are_none_are_refused():

@@ -23,7 +23,7 @@ from ..architecture import Architecture
 from ..schedules import Block
 from ..tags import L0C, ColumnMajor, PaddingColumnMajor, PaddingRowMajor, RowMajor, Tag, VectorLayout, nZ, zN, zZ
 from ..transfers import transfer
-from ..transfers.fixpipe import scaled_by
+from ..transfers.fixpipe import CONVERTS, scaled_by, settings_of
 from ..transfers.instruction import TransferInstruction
 from ..transfers.proof import require_place
 from ..transfers.side import side_of, tensor_at
@@ -141,6 +141,13 @@ class Plan:
     def scale_of_fixpipe(self) -> str:
         """The buffer that Fixpipe takes the scales of columns from; "" where there are none."""
         return "" if not self.channels else "fb" if "AtlasA" in self.arch.name else "l1Scale"
+
+    @property
+    def conversion(self) -> tuple[tuple[str, str], ...]:
+        """The fields with which Fixpipe converts."""
+        told = settings_of(self.c.element, self.total, self.quant, self.relu, "AtlasA" not in self.arch.name)
+        told = {**told, **({"deqScalar": repr(self.scale)} if self.scale is not None else {})}
+        return tuple((f, told[f]) for f in CONVERTS if f in told)
 
     @property
     def vectors(self) -> int:

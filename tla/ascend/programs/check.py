@@ -7,24 +7,26 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError
 from ...core.int_tuple import modes_of, size
 from ...core.ints import leaf
 from ...core.layout import Layout, require_origin
 from ..architecture import AtlasA2
 from ..element import as_element
+from ..transfers.fixpipe import CONVERTS
+from ..transfers.instruction import TransferInstruction
 from ..transfers.side import offsets_in
 from .logs import read_log
 from .machine import Machine
-from .memory import Ledger, Memories, Reach, Touched, reach_of
+from .memory import Ledger, Memories, Reach, Touched, reach_of, twice, unit_at
 from .origins import POISON, ZERO, Origins, Term, joined
 from .queues import Queues
 from .results import Computed, Copied, Finding, Product, Report
-from .statements import Buffer, Compute, Fill, Move, Multiply, Program
+from .statements import Buffer, Compute, Fill, Move, Multiply, Program, walk
 from .trace import Event, events, kind_of
 from .values import Values, numbers_of
 
@@ -110,25 +112,35 @@ def check(
     if values:
         what = f"the numbers of {next(iter(values))!r:.20} beside {type(plain[0]).__name__ if plain else 'no result'}"
         raise LeafTypeError(what, "values= beside Computed", "leave out values=")
-    report = check_program(program, plain)
-    return replace(report, findings=(*_of_other_types(program, plain), *report.findings))
+    return check_program(program, plain)
 
 
 def _of_other_types(program: Program, results: Sequence[Product | Copied]) -> Iterator[Finding]:
-    """The first Mmad that takes bits for another type than they have, and the first Fixpipe of each result with another
-    ReLU: elements do not tell these."""
+    """The first Mmad that takes bits for another type than they have, and the first Fixpipe of each result that converts
+    otherwise: elements do not tell these."""
     products = {r.c: r for r in results if isinstance(r, Product)}
     known = {tuple(program.buffers[x].element for x in (r.a, r.b)) for r in products.values()}
-    found: dict[str, Finding] = {}
-    for s in program.body:
-        if isinstance(s, Multiply) and products and s.instruction.elements[1:] not in known:
+    for s in walk(program.body) if products else ():
+        if isinstance(s, Multiply) and s.instruction.elements[1:] not in known:
             types, wanted = s.instruction.elements[1:], " or ".join(f"{a} by {b}" for a, b in sorted(known, key=str))
-            found.setdefault("", Finding("value", f"a Mmad of {types[0]} by {types[1]}, not {wanted}"))
-        if isinstance(s, Move) and s.src == "L0C" and s.dst in products:
-            text = "without ReLU, not with it" if products[s.dst].relu else "with ReLU, not without it"
-            if ("reluEn" in s.instruction.settings) != products[s.dst].relu:
-                found.setdefault(s.dst, Finding("value", f"{s.dst} {text}"))
-    return iter(found.values())
+            yield Finding("value", f"a Mmad of {types[0]} by {types[1]}, not {wanted}")
+        if isinstance(s, Move) and program.buffers[s.src].position == "L0C":
+            r = products.get(s.dst, next(iter(products.values())))
+            if wrong := _converted(s.instruction, r, program.buffers[s.dst].element):
+                yield Finding("value", f"{r.c} {wrong}")
+
+
+def _converted(i: TransferInstruction, r: Product, element: Element) -> str:
+    """Tell what a Fixpipe converts otherwise than its result asks for; "" where it does as it should."""
+    settings = i.settings
+    if ("reluEn" in settings) != r.relu:
+        return "without ReLU, not with it" if r.relu else "with ReLU, not without it"
+    if r.conversion is None:
+        return ""
+    wanted = {**dict(r.conversion), "type": str(element)}
+    have = {**{f: settings[f] for f in CONVERTS if f in settings}, "type": str(i.element)}
+    told = (", ".join(f"{f}={v}" for f, v in x.items()) for x in (have, wanted))
+    return "" if have == wanted else "converted with {}, not {}".format(*told)
 
 
 def _require_result(r: object) -> None:
@@ -192,6 +204,8 @@ def check_program(program: Program, results: Sequence[Product | Copied], values:
         if isinstance(r, Product) and r.adds:
             origins.empty(r.c)
     found, notes, count = _in_order(program, memories, values, origins)
+    for finding in _of_other_types(program, results):
+        found.add(finding)
     elements = sum(_compare(r, origins, program, found) for r in results)
     for name, buffer in program.buffers.items():
         if buffer.position == "GM":
@@ -351,6 +365,16 @@ def _reach(event: Event, memories: Memories, found: _Findings) -> Reach | None:
     except RangeError as error:
         found.add(Finding("outside", f"{_where(event)} touches {error.reason.what}", event))
         return None
+    if (double := twice(event.statement, memories)) is not None:
+        byte = int(double.cells[0]) * memories.bits // 8
+        found.add(Finding("order", f"{_where(event)} writes byte {byte} of {double.memory} twice, in no order", event))
+    for place, at, unit in unit_at(event.statement, memories):
+        if at % unit:
+            found.add(
+                Finding(
+                    "outside", f"{_where(event)} begins at byte {at} of {place}, which is no multiple of {unit}", event
+                )
+            )
     for places in (*reach.reads, *reach.writes):
         end = memories.ends.get(places.memory)  # in other memories all lies inside
         if end is not None and (reason := memories.outside(places, end)):

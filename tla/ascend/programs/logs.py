@@ -22,7 +22,7 @@ from ...core.layout import Layout
 from ..architecture import Architecture, as_architecture
 from ..element import CPP_NAMES
 from ..transfers.instruction import TransferInstruction
-from .mmad import MmadInstruction
+from .mmad import MOST, MmadInstruction
 from .statements import (
     FILLED,
     SCALE_BITS,
@@ -80,7 +80,6 @@ _SILENT = frozenset(
         "GetTaskRatio",
         "GetDataBlockSizeInBytes",
         "SetFixpipePreQuantFlag",
-        "SetFixPipeClipRelu",
         "SetHF32Mode",
         "SetMMLayoutTransform",
         "SetMaskNorm",
@@ -102,6 +101,21 @@ for _first, _source, *_targets in (
     (15, "float", "float"),
 ):
     _MODES[_first] = _MODES[_first + 1] = _source, (*_targets,)
+#: The instructions of a name, or of names that begin so -> the memories that they read, and those that they write.
+_ENDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "Fixpipe": (("L0C",), ("GM", "UB", "L1")),
+    "DataCopyCO12Dst": (("L0C",), ("GM", "UB", "L1")),
+    "LoadData": (("L1", "GM"), ("L0A", "L0B", "L1")),
+    "Nd2Nz": (("GM", "UB"), ("L1",)),
+    "Dn2Nz": (("GM",), ("L1",)),
+    "DataCopyPad": (("GM", "UB"), ("UB", "GM")),
+    "DataCopy": (("GM", "L1", "UB"), ("GM", "L1", "UB", "Bias", "FixBuf")),
+}
+#: The memories of a Mmad's operands: c, a, b and biases.
+_OPERANDS = {"c": "L0C", "a": "L0A", "b": "L0B", "bias": "Bias"}
+#: Fields that change what is multiplied or moved in a way that is not read here: they have to be 0.
+_UNREAD = ("isBias", "enSsparse", "enWinogradA", "enWinogradB", "fmOffset", "enSmallK", "filterSizeW", "filterSizeH")
+_UNREAD += ("leftPadding", "paddingValue", "padValue", "addrMode")
 #: The bits of a fractal, in which LoadData2D counts where it begins.
 _FRACTAL = 512 * 8
 #: The filterConfig of LoadData3DParamsV2Pro for strides, sizes and dilations of 1.
@@ -122,7 +136,8 @@ class _State:
     def __init__(self, arch: Architecture) -> None:
         self.wide = arch.name == "Ascend950"
         self.matrix: Mapping[str, int] = MappingProxyType({})
-        self.nd: tuple[int, int, int] = (1, 0, 0)
+        self.nd: tuple[int, int, int] | None = None
+        self.adds = ""
         self.columns: _Tensor | None = None
         self.mask = ALL_BITS
 
@@ -188,6 +203,7 @@ def _statements(record: dict[str, Any], state: _State, buffers: Mapping[str, Buf
             raise LeafTypeError(f"the pipe {shown(record['pipe'])}", f"one of {', '.join(PIPES)}", "log its name")
         yield PipeBarrier(record["pipe"])
     elif name in ("SetAtomicAdd", "SetAtomicNone"):
+        state.adds = str([*record.get("types", []), ""][0]) if name == "SetAtomicAdd" else ""
         yield SetAtomic(name == "SetAtomicAdd")
     elif name in ("SetFmatrix", "Load3DSetFMatrixCal"):
         state.matrix = {"l1H": whole(args[0]), "l1W": whole(args[1])}
@@ -283,6 +299,13 @@ def _multiply(args: list[Any], buffers: Mapping[str, Buffer], sparse: bool) -> M
     c, a, b, *third = (_tensor(x) for x in args[:-1])
     fields = {name: whole(args[-1][name]) for name in ("m", "n", "k", "unitFlag", "kDirectionAlign", "cmatrixInitVal")}
     fields |= {name: whole(args[-1][name]) for name in ("disableGemv",) if name in args[-1]}
+    _require_zeros("Mmad", args[-1])
+    for t, (name, place) in zip((c, a, b, *third), _OPERANDS.items()):
+        if t.place != place:
+            raise LeafTypeError(f"a Mmad with {name} at {t.place}", f"{name} at {place}", "log what Mmad is given")
+    for name in "mnk":
+        if not 0 <= fields[name] <= MOST:
+            raise RangeError(f"Mmad: {name} = {fields[name]}", f"0 to {MOST}", "log what Mmad is given")
     (dst, at_c), (left, at_a), (right, at_b) = (_place(t, buffers, t.element.bits) for t in (c, a, b))
     bias = _place(third[0], buffers, third[0].element.bits) if third else None
     if args[-1].get("cmatrixSource") and not fields["cmatrixInitVal"] and bias is None:
@@ -327,6 +350,12 @@ def _move(record: dict[str, Any], state: _State, buffers: Mapping[str, Buffer]) 
         raise LeafTypeError(f"{record['call']} with {kind}", f"one of {', '.join(_READ)}", fix)
     fields = {"count": rest[0]} if fields is None else fields
     name, parameters, form = _READ[kind](fields, state, record, (to, begin))
+    _require_ends(name, begin, to)
+    for more in (x for x in rest if isinstance(x, dict) and "address" not in x):
+        _require_zeros(name, more)
+    if to.place == "GM" and state.adds and _element(state.adds) != to.element:
+        what, fix = f"a {name} to {to.element} under SetAtomicAdd<{_element(state.adds)}>", "log a kernel that adds so"
+        raise LeafTypeError(what, f"SetAtomicAdd<{to.element}>", fix)
     element = begin.element if to.place == "Bias" else to.element
     read, written = (32 if t.place in ("L0C", "Bias") else element.bits for t in (begin, to))
     (d, at), (s, start), beside, first = _place(to, buffers, written), _place(begin, buffers, read), "", 0
@@ -343,9 +372,7 @@ def _move(record: dict[str, Any], state: _State, buffers: Mapping[str, Buffer]) 
     if (begun := parameters.get("startIndex", 0)) and name in ("LoadData2D", "LoadDataWithSparse"):
         start += begun * _FRACTAL // read
         parameters = {**parameters, "startIndex": 0}
-    if name.startswith("LoadData") and (odd := [f for f in ("startIndex", "addrMode") if parameters.get(f)]):
-        what = f"a {name} with {odd[0]}={parameters[odd[0]]}"
-        raise LeafTypeError(what, "0: fractals one behind another", "log a kernel that moves so")
+    _require_zeros(name, parameters, ("startIndex",))
     if begin.place == "L0C":
         _require_mode(begin, to, fields)
     relu = {"reluEn": "true"} if fields.get("reluEn") or fields.get("reluPre") else {}
@@ -354,13 +381,33 @@ def _move(record: dict[str, Any], state: _State, buffers: Mapping[str, Buffer]) 
     return Move(d, s, i, beside, first)
 
 
+def _require_ends(name: str, begin: _Tensor, to: _Tensor) -> None:
+    """LeafTypeError for an instruction between other memories than its own, or of two types that it does not convert."""
+    sources, targets = _ENDS[next(x for x in _ENDS if name.startswith(x) and (x != "DataCopy" or name == x))]
+    if begin.place not in sources or to.place not in targets:
+        expected = f"{' or '.join(sources)} to {' or '.join(targets)}"
+        raise LeafTypeError(f"a {name} from {begin.place} to {to.place}", expected, "log it with the stand-in")
+    if begin.element != to.element and begin.place != "L0C" and to.place != "Bias":
+        what = f"a {name} from {begin.element} to {to.element}"
+        raise LeafTypeError(what, "one type: it does not convert", "log it with the stand-in")
+
+
+def _require_zeros(name: str, fields: Mapping[str, Any], unread: Iterable[str] = _UNREAD) -> None:
+    """LeafTypeError for a field that says what is not read here."""
+    if odd := [f for f in unread if fields.get(f)]:
+        raise LeafTypeError(f"a {name} with {odd[0]}={fields[odd[0]]}", f"{odd[0]}=0", "check a part of the log")
+
+
 def _require_mode(begin: _Tensor, to: _Tensor, fields: Mapping[str, Any]) -> None:
     """LeafTypeError for a Fixpipe whose quantPre does not convert the accumulator's type to that of its destination."""
-    mode = whole(fields.get("quantPre", -1))
-    source, targets = _MODES.get(mode, (begin.element.name, (begin.element.name,)))
-    if 0 <= mode <= max(_MODES) and (begin.element.name != source or to.element.name not in targets):
+    if "quantPre" not in fields:
+        return
+    mode, own = whole(fields["quantPre"]), (begin.element.name, (begin.element.name,))
+    source, targets = _MODES.get(mode, own if mode == 0 else ("", ()))
+    if begin.element.name != source or to.element.name not in targets:
         what = f"a Fixpipe of {begin.element} to {to.element} with quantPre={mode}"
-        expected = f"{source} to {' or '.join(targets)}" if mode else "no conversion"
+        known = f"{source} to {' or '.join(targets)}" if source else f"0 to {max(_MODES)}"
+        expected = known if mode else "no conversion"
         raise LeafTypeError(what, expected, "set the QuantMode_t of these types")
 
 
@@ -471,7 +518,10 @@ def _fixpipe(name: str) -> _Read:
         found = {f: whole(fields[f]) for f in names if f in fields}
         split = whole(fields.get("isChannelSplit", fields.get("channelSplit", 0)))
         if name == "DataCopyCO12Dst":
-            number, source, target = state.nd if fields.get("nz2ndEn") else (1, 0, 0)
+            if state.nd is None and fields.get("nz2ndEn"):
+                what, fix = "a DataCopy out of L0C with nz2ndEn=1", "log the kernel from its start"
+                raise LeafTypeError(what, "SetFixpipeNz2ndFlag before it", fix)
+            number, source, target = state.nd if state.nd and fields.get("nz2ndEn") else (1, 0, 0)
             found |= {
                 "ndNum": number,
                 "srcNdStride": source,

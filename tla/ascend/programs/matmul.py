@@ -144,7 +144,8 @@ class MatmulBlock:
         bias, index = ("bias" if self.plan.bias else None), ("index" if self.plan.sparse else None)
         left, right = map(self.plan.source, "AB")
         channels = "scale" if self.plan.channels else None
-        return Product("C", left, right, bias, made, self.plan.adds, scales, index, channels, self.plan.relu)
+        more: dict[str, Any] = {"relu": self.plan.relu, "conversion": self.plan.conversion}
+        return Product("C", left, right, bias, made, self.plan.adds, scales, index, channels, **more)
 
     def text(self, language: str = "ascendc", name: str = "kernel_main") -> str:
         """The kernel as text: of all cores, each by its number.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -25,6 +25,7 @@ from ..transfers.proof import executed
 from ..transfers.side import offsets_in
 from ..transfers.sparse import FRACTAL, STORED
 from ..vectors.instruction import VectorInstruction
+from .mmad import ALIGNED
 from .queues import Begun
 from .statements import FILLED, SCALE_BITS, Compute, Fill, Move, Multiply, Program, walk
 from .trace import Event
@@ -255,6 +256,43 @@ def moves_of(s: Move, memories: Memories) -> list[Copy]:
         scale = memories.places(s.beside, s.first + _columns(i, begin), SCALE_BITS) if scaled else None
         found.append(Copy(replace(target, memory=_OTHER[target.memory]) if number else target, inside, src, scale))
     return found
+
+
+@_kept
+def twice(s: Any, memories: Memories) -> Places | None:
+    """The first place that a move writes twice, from two places: which of the two stays, no manual says. None of others."""
+    import numpy as np
+
+    for copy in moves_of(s, memories) if isinstance(s, Move) else ():
+        begin = np.full(copy.dst.cells.shape, NOWHERE)
+        begin[copy.inside] = copy.src.cells
+        to, first, which = np.unique(copy.dst.cells, return_index=True, return_inverse=True)
+        if to.size < begin.size and (odd := begin != begin[first][which.reshape(begin.shape)]).any():
+            return replace(copy.dst, cells=copy.dst.cells[odd][:1])
+    return None
+
+
+def unit_at(s: Any, memories: Memories) -> Iterator[tuple[str, int, int]]:
+    """The memories that a statement has a tile in, the byte that each begins at, and the bytes that it begins at a
+    multiple of."""
+    arch, found = memories.program.arch, []
+    if isinstance(s, Move):
+        i = s.instruction
+        found = [
+            (s.dst, i.dst, memories.width_at(s.dst, i.element)),
+            (s.src, i.src, memories.width_at(s.src, i.element)),
+        ]
+    elif isinstance(s, Multiply):
+        m = s.instruction
+        total, left, right = m.elements
+        found = [(s.dst, m.dst, total.bits), (s.a, m.a, left.bits), (s.b, m.b, right.bits)]
+        found += [(s.bias, m.bias, total.bits)] if s.bias is not None else []
+    for name, at, bits in found:
+        buffer = memories.program.buffers[name]
+        if buffer.position != "GM":
+            place = "UB" if buffer.position in _UNIFIED else buffer.position
+            unit = ALIGNED.get(place, arch.alignment[place]) if isinstance(s, Multiply) else arch.alignment[place]
+            yield buffer.position, buffer.address + at * bits // 8, unit
 
 
 def _with_index(s: Move) -> bool:

@@ -20,6 +20,8 @@ from .trace import Event, between_cores, ends_of
 
 #: The most that the counter of a flag between cores goes to.
 MOST_UP = 15
+#: The values of unitFlag: none, one accumulator after another, and the last time.
+UNIT_FLAGS = (0, 2, 3)
 #: For each pipe, how many of its events are done; one number for each pipe in the order of PIPES, as a dict.
 Clock = dict[str, int]
 
@@ -86,6 +88,8 @@ class Queues:
             up.add((s.event, s.id))
         elif isinstance(s, WaitFlag):
             up.discard((s.event, s.id))
+        elif (unit := unit_flag(s)) not in UNIT_FLAGS:
+            self.troubles.append(Trouble("unit", f"{_text(event)} with unitFlag={unit}: 0, 2 or 3", event))
 
     def __iter__(self) -> Iterator[Begun]:
         moved = True
@@ -98,6 +102,9 @@ class Queues:
         for queue in self.waiting.values():
             if queue and queue[0].pipe != "ALL":
                 self.troubles.append(Trouble("stuck", f"{_text(queue[0])} waits for ever", queue[0]))
+        if self._unit_up:
+            what = "accumulators that a Mmad with unitFlag=3 hands over are taken by no Fixpipe with unitFlag=3"
+            self.troubles.append(Trouble("left", what, None))
         for (name, id_), flag in self._flags.items():
             if flag.up:
                 self.troubles.append(Trouble("left", f"SetFlag {name} {id_} is waited for by nothing", flag.up[0][1]))

@@ -34,6 +34,7 @@ class Product(NamedTuple):
     channels  the name of the vector whose elements the columns are multiplied by, or None
     relu      whether negative elements become 0 on the way out, which a log is asked for
     activation  what vector cores make of each element (Activation), or None
+    conversion  of a block, the fields with which Fixpipe converts the sums: quantPre, reluEn, deqScalar; None of a log
 
     >>> from tla.ascend import Product
     >>> Product("C", "A", "B").terms(64)
@@ -53,6 +54,7 @@ class Product(NamedTuple):
     channels: str | None = None
     relu: bool = False
     activation: Activation | None = None
+    conversion: tuple[tuple[str, str], ...] | None = None
 
     def terms(self, end: int, begin: int = 0) -> Sum:
         """The terms of each element of a block."""
@@ -106,9 +108,10 @@ class Computed(NamedTuple):
 class Finding(NamedTuple):
     """A thing that is wrong.
 
-    kind   "value": an element of a result is not what it should be; "outside": a place outside of a memory or a tensor
-           is read or written; "order": two instructions touch the same place in no order, "pipe": in the same pipe
-           without a barrier between; "flag": a flag is set twice, waited for by nothing, or for ever
+    kind   "value": an element of a result is not what it should be, or converted otherwise; "outside": a place outside of
+           a memory or a tensor is read or written, or a tile begins off the unit of its memory; "order": two instructions
+           touch the same place in no order, or one writes it twice; "pipe": two in the same pipe without a barrier
+           between; "flag": a flag is set twice, waited for by nothing, or for ever, or an accumulator is handed over for ever
     what   in words;  event   where it shows, or None;  between   of an order the two events and their place (Touched)
 
     >>> from tla.ascend import Finding

@@ -26,6 +26,9 @@ from .steps import Step
 #: How finely values are scaled, as CATLASS's ScaleGranularity has it.
 GRANULARITIES = ("NO_QUANT", "PER_TENSOR", "PER_CHANNEL")
 
+#: The settings that decide how a value becomes another.
+CONVERTS = ("quantPre", "reluEn", "deqScalar")
+
 Settings = Mapping[str, str]
 OutPlan = Callable[[Side, Side, Settings], Iterator[Step]]
 
