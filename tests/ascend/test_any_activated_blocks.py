@@ -24,7 +24,7 @@ from night import amount, some
 SIZES = dims("M N K", at_most=2**29)
 WAYS = {
     "a workspace": {"ub": (8, 32), "d": half, "cores": 2},
-    "rows": {"arch": Ascend950, "split": "SPLIT_M", "ub": (8, 32), "activation": "tanh", "stages": {"UB": 2}},
+    "rows": {"arch": Ascend950, "split": "SPLIT_M", "ub": (8, 32), "activation": "gelu", "stages": {"UB": 2}},
     "columns": {"arch": Ascend950, "split": "SPLIT_N", "ub": (16, 16), "activation": "silu", "d": half, "cores": 2},
     "one": {
         "arch": Ascend950,

@@ -114,8 +114,10 @@ _ENDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 #: The memories of a Mmad's operands: c, a, b and biases.
 _OPERANDS = {"c": "L0C", "a": "L0A", "b": "L0B", "bias": "Bias"}
 #: Fields that change what is multiplied or moved in a way that is not read here: they have to be 0.
-_UNREAD = ("isBias", "enSsparse", "enWinogradA", "enWinogradB", "fmOffset", "enSmallK", "filterSizeW", "filterSizeH")
-_UNREAD += ("leftPadding", "paddingValue", "padValue", "addrMode")
+_UNREAD = (
+    *("isBias", "enSsparse", "enWinogradA", "enWinogradB", "fmOffset", "enSmallK", "filterSizeW", "filterSizeH"),
+    *("leftPadding", "paddingValue", "padValue", "addrMode"),
+)
 #: The bits of a fractal, in which LoadData2D counts where it begins.
 _FRACTAL = 512 * 8
 #: The filterConfig of LoadData3DParamsV2Pro for strides, sizes and dilations of 1.
