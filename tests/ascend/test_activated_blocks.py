@@ -27,7 +27,6 @@ from tla.ascend import (
     half,
     int8,
     int32,
-    plan,
     programs,
     zN,
 )
@@ -303,8 +302,6 @@ def test_what_is_not_computed_is_refused():
     with pytest.raises(RangeError, match=r"(?s)multiples of 8.*ub=\(8, 24\)"):
         activated(small, arch=Ascend950, split="SPLIT_M", ub=(8, 20))
     assert activated(small, arch=Ascend950, split="SPLIT_M", ub=(8, 24)).check().holds
-    with pytest.raises(LeafTypeError, match="plan with activation="):
-        plan((512, 512, 512), activation="gelu")
     with pytest.raises(LeafTypeError, match="activation= in dsl"):
         activated(small).text("dsl")
 

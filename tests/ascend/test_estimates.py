@@ -4,6 +4,7 @@ tiles, against all."""
 import collections
 import itertools
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -28,10 +29,11 @@ from tla.ascend import (
     zN,
 )
 from tla.ascend.programs import Compute, Multiply, Part, PipeBarrier, SetFlag, WaitFlag, estimate, planning
+from tla.ascend.programs.behind import besides
 from tla.ascend.programs.estimate import Clock
 from tla.core.errors import LeafTypeError, RangeError
 
-from night import amount
+from night import amount, some
 
 OF_VECTOR_CORES = tuple(f"AIV{core}.{pipe}" for core in (0, 1) for pipe in ("MTE2", "V", "MTE3"))
 PIPES = ("MTE1", "MTE2", "M", "FIX", "V", "MTE3", *OF_VECTOR_CORES)
@@ -409,6 +411,56 @@ def test_no_tiling_of_the_space_takes_fewer_cycles(seed, monkeypatch):
     assert found.block.estimate() == found.estimate
 
 
+#: What vector cores have behind a product: over a workspace, and over unified buffers.
+BEHIND = {
+    "GELU": (AtlasA2, {"c": float32, "d": half, "activation": "gelu"}),
+    "ReLU of half": (AtlasA2, {"activation": "relu", "bias": True}),
+    "sigmoid over halves of rows": (Ascend950, {"c": float32, "split": "SPLIT_M", "activation": "sigmoid"}),
+    "tanh over halves of columns": (Ascend950, {"c": float32, "split": "SPLIT_N", "activation": "tanh", "d": half}),
+    "SiLU to one": (Ascend950, {"split": "NO_SPLIT", "activation": "silu"}),
+    "a slope": (
+        AtlasA2,
+        {"a": int8, "b": (int8, ColumnMajor), "quant": "PER_CHANNEL", "activation": ("leaky_relu", 0.1)},
+    ),
+}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("way", some(BEHIND, 3))
+@pytest.mark.parametrize("seed", range(amount(1, 5)))
+def test_no_tile_of_vector_cores_takes_fewer_cycles(way, seed, monkeypatch):
+    """All tilings with all tiles of UB are predicted: none takes fewer than the chosen one, or than its own bound."""
+    monkeypatch.setattr(planning, "SIZES", (32, 64))
+    monkeypatch.setattr(planning, "SWIZZLES", SOME_SWIZZLES)
+    (arch, more), rng = BEHIND[way], random.Random(f"{way} {seed}")
+    sizes = amount((60, 60, 30), (150, 150, 70))
+    problem = tuple(rng.choice((rng.randint(1, most // 4), rng.randint(1, most))) for most in sizes)
+    rates, given = Rates(gm=rng.choice((850, 10**9))), {**more, "cores": rng.choice((1, 2, 5))}
+    found, ways = plan(problem, arch, rates=rates, **given), 0
+    for t in found.tried:
+        stages = {"L1": 2, "L0A": 2, "L0B": 2, "L0C": t.stages}
+        told = {**given, "unit_flag": t.unit_flag, "stages": stages}
+        shape = replace(found.block.plan.tiling, l1=t.l1, l0=t.l0)
+        cycles = {}
+        for tile, s in itertools.product(besides(replace(found.block.plan, tiling=shape)), SOME_SWIZZLES):
+            more_stages = {**stages, **({"UB": tile.stages} if tile.stages else {})}
+            made = block(
+                problem,
+                t.l1,
+                t.l0,
+                arch,
+                swizzle=GemmIdentityBlockSwizzle[s],
+                **{**told, "ub": tile.ub, "stages": more_stages},
+            )
+            cycles[s, tile] = made.estimate(rates).cycles
+        ways += len(cycles)
+        assert t.cycles == cycles[t.swizzle, t.beside] if t.exact else t.cycles <= min(cycles.values())
+        assert found.estimate.cycles <= min(cycles.values())
+    assert ways > 2 * len(found.tried)
+    assert found.block.estimate(rates) == found.estimate
+    assert found.block.check(0).holds
+
+
 #: The tiles in L1 and L0 that CATLASS's examples have, for types of 2 bytes, of 4, and of one.
 TILES_OF_CATLASS = {
     half: (((128, 256, 256), (128, 256, 64)), ((256, 128, 256), (256, 128, 64)), ((128, 128, 256), (128, 128, 64))),
@@ -485,3 +537,32 @@ def test_what_a_plan_chooses_is_not_given():
     assert plan((64, 64, 64), Ascend950, rates=Rates()).block.plan.arch is Ascend950
     with pytest.raises(RangeError, match=r"\(0,64,64\)"):
         plan((0, 64, 64))
+    gelu = {"c": float32, "activation": "gelu"}
+    for match, more in (
+        (r"plan with ub=.*what is not chosen", {**gelu, "ub": (8, 64)}),
+        (r"plan with split=.*a block without split=", {"split": "SPLIT_M"}),
+        (r"plan with padding=.*a block without padding=", {**gelu, "padding": {"A": "PADDING_ND"}}),
+        (r"d= of a block without activation=", {"d": half}),
+        (r"one of gelu, silu", {"activation": "mish"}),
+        (r"split='SPLIT_M' on AtlasA2", {**gelu, "split": "SPLIT_M"}),
+    ):
+        with pytest.raises(LeafTypeError, match=f"(?s){match}"):
+            plan((64, 64, 64), **more)
+
+
+def test_the_reason_names_the_tile_of_vector_cores():
+    """And what is bound by them says so: of a short k one core's vector cores take longest."""
+    found = plan(
+        (128, 128, 32), cores=1, c=float32, d=half, activation="gelu", rates=Rates(gm=10**9, l2=10**9, store=10**9)
+    )
+    (rows, columns), stages = found.tried[0].beside
+    assert found.block.plan.activation.tile == (rows, columns)
+    assert stages == 0
+    text = found.why().splitlines()
+    assert f"({rows},{columns}) in UB, with" in text[0]
+    assert text[1].startswith("bound by AIV")
+    assert text[2].endswith("swizzles, with any tile in UB that is tried")
+    split = plan((64, 64, 64), Ascend950, rates=Rates(), cores=2, c=float32, activation="relu", split="SPLIT_M")
+    (rows, columns), stages = split.tried[0].beside
+    assert f"({rows},{columns}) in UB with {stages} of C, with" in split.why()
+    assert split.block.plan.tiling.stages["UB"] == stages

@@ -5,11 +5,12 @@ Source: ours. The tiles of CATLASS's examples are in the space.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ...core.errors import LeafTypeError, RangeError
@@ -20,10 +21,12 @@ from ..schedules import Block, GemmIdentityBlockSwizzle
 from ..schedules.dealt import Dealt
 from ..schedules.schedule import positive, sizes_of
 from ..tags import ColumnMajor, RowMajor
+from .behind import Behind, Beside, besides
 from .block import Operand, Plan
 from .estimate import MOST_PRODUCTS, PACKAGE, Clock, Estimate, Rates, packages, rates_of, require_products, shared
 from .make_block import block
 from .matmul import MatmulBlock
+from .vector_cores import require_whole_halves
 
 #: The m and n of tiles that are tried: those of CATLASS's examples, and what lies between.
 SIZES = (16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 512)
@@ -38,10 +41,12 @@ class Tried(NamedTuple):
     swizzle     (offset, direction) of the fastest, None where that was not needed
     cycles      predicted; where that was not needed, as another takes no more, so many at least
     exact       whether they are predicted
+    beside      with an activation, what vector cores have of UB in the fastest: (rows, columns) of a tile, and the stages
+                of C there, 0 over a workspace; None where that was not needed
 
     >>> from tla.ascend import plan
     >>> print(*plan((64, 64, 64)).tried[0])
-    (16, 64, 64) (16, 64, 64) 1 True (1, 0) 622 True
+    (16, 64, 64) (16, 64, 64) 1 True (1, 0) 622 True None
 
     Source: ours.
     """
@@ -53,6 +58,7 @@ class Tried(NamedTuple):
     swizzle: tuple[int, int] | None
     cycles: int
     exact: bool
+    beside: Beside | None = None
 
 
 @dataclass(frozen=True)
@@ -80,11 +86,16 @@ class Planned:
         share = 100 * {**e.pipes, **e.memory}[e.bound] // max(e.cycles, 1)
         flags = {False: "without unit flags", True: "with unit flags"}
         compared = " or ".join(flags[flag] for flag in sorted({t.unit_flag for t in self.tried}))
+        tile, by = "", f"any of {len(SWIZZLES)} swizzles"
+        if best.beside is not None:
+            ub, stages = best.beside
+            tile = f"{shown(ub)} in UB{f' with {stages} of C' if stages else ''}, "
+            by += ", with any tile in UB that is tried"
         rows = [
-            f"{shown(best.l1)} in L1, {shown(best.l0)} in L0, {flags[best.unit_flag]}, {self.block.schedule.swizzle}: "
-            f"{e.cycles} cycles predicted",
+            f"{shown(best.l1)} in L1, {shown(best.l0)} in L0, {tile}{flags[best.unit_flag]}, "
+            f"{self.block.schedule.swizzle}: {e.cycles} cycles predicted",
             f"bound by {e.bound}, which is busy {share}% of the time",
-            f"no other of {len(self.tried)} tilings, {compared}, takes fewer by any of {len(SWIZZLES)} swizzles",
+            f"no other of {len(self.tried)} tilings, {compared}, takes fewer by {by}",
         ]
         for what, others in (
             ("", [t for t in self.tried if t.l1[:2] != best.l1[:2]]),
@@ -102,20 +113,24 @@ class Planned:
 
 
 def plan(problem: Any, arch: Any = AtlasA2, *, cores: Any = None, rates: Any = None, **more: Any) -> Planned:
-    """Choose the tiles, the stages of L0C, unit flags and the swizzle of a block: the fewest cycles that are predicted,
-    of a stated space.
+    """Choose the tiles, the stages of L0C, unit flags and the swizzle of a block, and with an activation the tile of its
+    vector cores: the fewest cycles that are predicted, of a stated space.
 
     problem   (m, n, k) [elements];  arch  AtlasA2, AtlasA3, or with `rates` another
     cores     how many there are; by default the architecture's fewest
     rates     a Rates; by default those published for the architecture
-    more      what `block` takes besides: a, b, c, bias, quant, scale, relu; unit_flag, which is chosen if left out
+    more      what `block` takes besides: a, b, c, bias, quant, scale, relu; unit_flag, which is chosen if left out;
+              activation, with d, and on Ascend950 with split
     Returns   Planned
     Raises    what `block` raises; RangeError for problems of more than a million products a core; LeafTypeError where no
-              rates are published, and for l1=, l0=, stages= and swizzle=, which are chosen
+              rates are published, for l1=, l0=, stages=, swizzle= and ub=, which are chosen, and for what no tiling of
+              the space has (scales=, sparse=, padding=, and split= without an activation)
 
     The space: m and n of 16 to 512 as CATLASS's examples have them; L0A and L0B in two stages, of the most of k that
     they hold, or of half of it; L1 in two stages, of the most of these, or of a power of two of them; L0C in one stage,
-    or in two where it holds them, or in one with unit flags; swizzles of strips of 1 to 8 blocks along m or n. Of equally
+    or in two where it holds them, or in one with unit flags; swizzles of strips of 1 to 8 blocks along m or n. Vector cores
+    have the highest tile that UB has room for beside one or two stages of C, half or a quarter of it, as wide as what they
+    have of a block, or half. Of equally
     fast swizzles the one by which all cores together read least from global memory. Law: no block of the space has a
     smaller estimate.
 
@@ -129,11 +144,11 @@ def plan(problem: Any, arch: Any = AtlasA2, *, cores: Any = None, rates: Any = N
 
     Source: ours.
     """
-    for name in ("l1", "l0", "stages", "swizzle", "splitkFactor"):
+    for name in ("l1", "l0", "stages", "swizzle", "splitkFactor", "ub"):
         if name in more:
             fix = f"leave out {name}=, or write block(..., {name}=...)"
             raise LeafTypeError(f"plan with {name}=", "what is not chosen", fix)
-    for name in ("scales", "sparse", "split", "padding", "activation"):
+    for name in ("scales", "sparse", "padding", *(["split"] if more.get("activation") is None else [])):
         wanted = more.get(name)
         if not (wanted is None or wanted is False or (isinstance(wanted, Mapping) and not wanted)):
             what, fix = f"plan with {name}=", f"leave out {name}=, or write block(..., {name}=...), and estimate()"
@@ -174,6 +189,8 @@ class _Space:
         require_products(-(-m // 512) * -(-n // 512) * -(-k // 64) // positive("cores", cores))
         probe: MatmulBlock = block(problem, (128, 128, 64), (128, 128, 64), arch, cores=cores, **more)
         self.sizes, self.plan, self.count = probe.problem, probe.plan, probe.schedule.cores
+        self._kept: dict[tuple[int, int], dict[Beside, Behind]] = {}
+        self._least_behind: dict[tuple[int, int], list[tuple[int, int]]] = {}
         self._ways: dict[tuple[int, int], tuple[_Sizes, list[_Way]]] = {}
 
     def best(self) -> Planned:
@@ -182,14 +199,15 @@ class _Space:
         chosen, least = None, math.inf
         # of equal ones with fewer instructions
         for tiling in sorted(self._tilings(), key=lambda t: (t.bound, -t.l0[2], t.unit_flag)):
-            swizzle, cycles = self._fastest(tiling, least) if tiling.bound < least else (None, tiling.bound)
-            found.append(Tried(*tiling[1:], swizzle, cycles, swizzle is not None))
-            if swizzle is not None:
+            way, cycles = self._fastest(tiling, least) if tiling.bound < least else (None, tiling.bound)
+            swizzle, beside = way or (None, None)
+            found.append(Tried(*tiling[1:], swizzle, cycles, way is not None, beside))
+            if way is not None:
                 chosen, least = found[-1], cycles
         if chosen is None:
             raise RangeError(f"no tiling of {shown(self.sizes)} on {self.arch}", "one that fits", "take narrower types")
         found.sort(key=lambda t: (not t.exact, t.cycles))
-        made = self._made(*chosen[:5])
+        made = self._made(*chosen[:5], chosen.beside)
         return Planned(made, made.estimate(self.rates), tuple(found))
 
     def _tilings(self) -> Iterator[_Tiling]:
@@ -209,8 +227,18 @@ class _Space:
                 if -(-(-(-m // high) * -(-n // wide)) // self.count) * -(-k // l0[2]) > MOST_PRODUCTS:
                     continue
                 least = self._least(l1, l0)
-                for flag in flags:
+                for flag in (flag for flag in flags if not (flag and self._odd_halves(wide))):
                     yield from (_Tiling(least[flag], l1, l0, s, flag) for s in (fit[:1] if flag else fit))
+
+    def _odd_halves(self, wide: int) -> bool:
+        """Whether unit flags would wait for what no Mmad makes, of tiles of so many columns over unified buffers."""
+        if self.plan.split is None:
+            return False
+        try:
+            require_whole_halves(self.plan.split, True, {*_cut(self.sizes[1], wide)}, self.plan.c.element)
+        except LeafTypeError:
+            return True
+        return False
 
     @property
     def _unit(self) -> int:
@@ -241,7 +269,35 @@ class _Space:
         cost = _Costs(self.plan, self.rates, self.sizes, l1, l0)
         busy = [self._cheapest(f, kinds, share) for f in (cost.load, cost.move, cost.multiply)]
         sizes = [kind[:2] for kind in kinds]
-        return cost.least(busy, sizes, sizes, unit_flag=False), cost.least(busy, sizes, sizes, unit_flag=True)
+        found = [cost.least(busy, sizes, sizes, unit_flag=flag) for flag in (False, True)]
+        if self.plan.activation is not None:
+            head = [min(cost.of_core([kind], unit_flag=flag) for kind in kinds) for flag in (False, True)]
+            beside = self._cheapest_behind(l1[:2], kinds, share)
+            found = [min((max(c + tail, h + took) for tail, took in beside), default=c) for c, h in zip(found, head)]
+        return found[0], found[1]
+
+    def _cheapest_behind(
+        self, l1: tuple[int, int], kinds: list[tuple[int, int, int]], share: int
+    ) -> list[tuple[int, int]]:
+        """What vector cores take at least with each tile of UB: behind the last block, and of all."""
+        if l1 not in self._least_behind:
+            found = []
+            for behind in self._behind(l1).values():
+                each = ((core, pipe) for core in range(self.plan.vectors) for pipe in range(3))
+                busy = (functools.partial(behind.of_pipe, *of) for of in each)
+                took = max(self._cheapest(cost, kinds, share) for cost in busy)
+                found.append((min(behind.tail(m, n) for m, n, _ in kinds), took))
+            self._least_behind[l1] = found
+        return self._least_behind[l1]
+
+    def _behind(self, l1: tuple[int, int]) -> dict[Beside, Behind]:
+        """The least of vector cores by each tile of UB that is tried for tiles of m and n; of products none."""
+        if l1 not in self._kept:
+            tiling = replace(self.plan.tiling, l1=(*l1, self.plan.tiling.l1[2]))
+            plan = replace(self.plan, tiling=tiling)
+            tried = besides(plan) if plan.activation is not None else ()
+            self._kept[l1] = {x: Behind(plan, self.rates, x) for x in tried}
+        return self._kept[l1]
 
     def _kinds(self, l1: tuple[int, int, int]) -> list[tuple[int, int, int]]:
         """The m and n of blocks, and how many have them."""
@@ -258,28 +314,43 @@ class _Space:
             total, share = total + c * taken, share - taken
         return max(even, total, priced[-1][0])
 
-    def _fastest(self, tiling: _Tiling, least: float) -> tuple[tuple[int, int] | None, int]:
-        """The swizzle of a tiling with the fewest cycles, and how many; None, and how many at least, where there is none
-        with fewer than `least`."""
+    def _fastest(self, tiling: _Tiling, least: float) -> tuple[tuple[tuple[int, int], Beside | None] | None, int]:
+        """The swizzle of a tiling with the fewest cycles, with the tile of UB, and how many; None, and how many at least,
+        where there is none with fewer than `least`."""
         sizes, ways = self._dealt(tiling.l1)
-        cost, clock = _Costs(self.plan, self.rates, self.sizes, tiling.l1, tiling.l0), None
-        took, found, best = {}, None, []
-        for way in ways:
+        cost = _Costs(self.plan, self.rates, self.sizes, tiling.l1, tiling.l0)
+        behind = self._behind(tiling.l1[:2]) or {None: None}
+        clocks: dict[Beside | None, Clock] = {}
+        took: dict[Any, int] = {}
+        found, best = None, []
+        for way, (beside, tiles) in itertools.product(ways, behind.items()):
             cycles = max(way.memory, tiling.bound)
             for kinds in way.lists:
                 blocks = [sizes[kind] for kind in kinds]
-                if cycles < least and kinds not in took:
-                    cycles = max(cycles, cost.of_core(blocks, unit_flag=tiling.unit_flag))
+                if cycles < least and (kinds, beside) not in took:
+                    cycles = max(cycles, self._least_of(cost, tiles, blocks, tiling.unit_flag))
                 if cycles >= least:
                     break
-                if kinds not in took:
-                    clock = clock or Clock(self._made(*tiling[1:], ways[0].swizzle).plan, self.rates)
-                    took[kinds] = clock.cycles([Block(0, 0, 0, (0, 0, 0), extents) for extents in blocks])
-                cycles = max(cycles, took[kinds])
+                if (kinds, beside) not in took:
+                    if beside not in clocks:
+                        clocks[beside] = Clock(self._made(*tiling[1:], ways[0].swizzle, beside).plan, self.rates)
+                    took[kinds, beside] = clocks[beside].cycles([Block(0, 0, 0, (0, 0, 0), x) for x in blocks])
+                cycles = max(cycles, took[kinds, beside])
             best.append(cycles)
             if cycles < least:
-                found, least = way.swizzle, cycles
+                found, least = (way.swizzle, beside), cycles
         return found, min(best)
+
+    def _least_of(
+        self, cost: _Costs, behind: Behind | None, blocks: list[tuple[int, int, int]], unit_flag: bool
+    ) -> int:
+        """The cycles that a core with these blocks takes at least, and its vector cores behind it."""
+        cycles = cost.of_core(blocks, unit_flag=unit_flag)
+        if behind is None or not blocks:
+            return cycles
+        counts = Counter((m, n) for m, n, _ in blocks)
+        head = cost.of_core(blocks[:1], unit_flag=unit_flag)
+        return max(cycles + behind.tail(*blocks[-1][:2]), head + behind.busy(counts.items()))
 
     def _dealt(self, l1: tuple[int, int, int]) -> tuple[_Sizes, list[_Way]]:
         """The sizes of blocks of m and n by their kind, and the ways that cores are dealt these, those first by which they
@@ -303,9 +374,12 @@ class _Space:
             self._ways[l1[:2]] = dealt.sizes, [way for _, way in sorted(ways.values(), key=lambda x: x[0])]
         return self._ways[l1[:2]]
 
-    def _made(self, l1: Any, l0: Any, stages: int, unit_flag: bool, swizzle: Any) -> MatmulBlock:
-        """The block of a tiling by a swizzle."""
-        told = {"stages": {"L1": 2, "L0A": 2, "L0B": 2, "L0C": stages}, "unit_flag": unit_flag}
+    def _made(self, l1: Any, l0: Any, stages: int, unit_flag: bool, swizzle: Any, beside: Beside | None) -> MatmulBlock:
+        """The block of a tiling by a swizzle, with a tile of UB."""
+        told: dict[str, Any] = {"stages": {"L1": 2, "L0A": 2, "L0B": 2, "L0C": stages}, "unit_flag": unit_flag}
+        if beside is not None:
+            told["ub"], told["stages"]["UB"] = beside
+            told["stages"] = {name: n for name, n in told["stages"].items() if n}
         how = GemmIdentityBlockSwizzle[swizzle]
         made: MatmulBlock = block(self.given, l1, l0, self.arch, cores=self.cores, swizzle=how, **{**self.more, **told})
         return made

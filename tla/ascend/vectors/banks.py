@@ -51,33 +51,45 @@ def counted(written: Any, read: list[Any], arch: Architecture) -> Banks:
     import numpy as np
 
     wide = "AtlasA" not in arch.name
-    ports = (WIDE_BANKS, WIDE_GROUPS) if wide else (GROUPS, GROUPS)
-    cycles = least = both = 0
+    ports, count = ((WIDE_BANKS, WIDE_GROUPS) if wide else (GROUPS, GROUPS)), len(written)
+    sides = [_distinct(x) for x in (np.concatenate(read, axis=1) if read else written[:, :0], written)]
+    # of each repeat how many blocks lie in each bank group, and of how many blocks in all
+    taken = [_table(repeats, blocks % n, count, n) for (repeats, blocks), n in zip(sides, ports)]
+    slow = np.maximum(taken[0].max(axis=1), taken[1].max(axis=1))
+    fewest = (-(-x.sum(axis=1) // n) for x, n in zip(taken, ports))
+    least = np.maximum(1, np.maximum(*fewest))
+    banks = [_banks(blocks, wide) for _, blocks in sides]
+    most = 1 + max(int(x.max(initial=0)) for x in banks)
+    met = [_table(repeats, x, count, most) > 0 for (repeats, _), x in zip(sides, banks)]
     witness: tuple[int, int, int] | None = None
-    for repeat, own in enumerate(written):
-        sources = np.unique(np.concatenate([r[repeat] for r in read])) if read else own[:0]
-        taken = [_most(blocks, n) for blocks, n in zip((sources, np.unique(own)), ports)]
-        slow = max(taken, key=lambda x: x[1])
-        enough = max(1, *(-(-len(np.unique(blocks)) // n) for blocks, n in zip((sources, own), ports)))
-        cycles, least = cycles + max(1, slow[1]), least + enough
-        both += bool({*_banks(sources, wide)} & {*_banks(own, wide)})
-        if witness is None and slow[1] > enough:
-            witness = repeat, *slow
-    return Banks(cycles, least, both, witness)
+    if (slow > least).any():
+        repeat = int((slow > least).argmax())
+        side = taken[0][repeat] if taken[0][repeat].max() == slow[repeat] else taken[1][repeat]
+        witness = repeat, int(side.argmax()), int(slow[repeat])
+    both = int((met[0] & met[1]).any(axis=1).sum())
+    return Banks(int(np.maximum(1, slow).sum()), int(least.sum()), both, witness)
 
 
-def _most(blocks: Any, ports: int) -> tuple[int, int]:
-    """The bank group, or of reads of Ascend950 the bank, that most blocks lie in, and how many."""
+def _distinct(rows: Any) -> tuple[Any, Any]:
+    """The blocks of each repeat, each once: the number of its repeat, and its own."""
+    import numpy as np
+
+    blocks = np.sort(rows, axis=1)
+    first = np.ones(blocks.shape, bool)
+    first[:, 1:] = blocks[:, 1:] != blocks[:, :-1]
+    return first.nonzero()[0], blocks[first]
+
+
+def _table(repeats: Any, places: Any, count: int, most: int) -> Any:
+    """How often each place is there in each of `count` repeats: a row for each."""
     import numpy as np
 
     # numpy 2.5 types its methods for arrays of a known type alone
-    counts: Any = np.bincount(blocks % ports, minlength=ports)
-    return int(counts.argmax()), int(counts.max())
+    counts: Any = np.bincount(repeats * most + places, minlength=count * most)
+    return counts.reshape(count, most)
 
 
-def _banks(blocks: Any, wide: bool) -> list[int]:
+def _banks(blocks: Any, wide: bool) -> Any:
     """The bank of each block: a group has one for each 64 KiB; on Ascend950 two, one behind the other, for
     every 512 bytes."""
-    if wide:
-        return (blocks % WIDE_BANKS).tolist()  # type: ignore[no-any-return]
-    return (blocks % GROUPS + blocks // (GROUPS * ROWS_OF_BANK) * GROUPS).tolist()  # type: ignore[no-any-return]
+    return blocks % WIDE_BANKS if wide else blocks % GROUPS + blocks // (GROUPS * ROWS_OF_BANK) * GROUPS

@@ -13,8 +13,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
+from ...core.cache import LIMIT, memory
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError, Unproven
 from ...core.int_tuple import shown
@@ -112,11 +113,8 @@ def vector(
     operands = [operand(name, t, e) for t, e in zip(tensors, elements)]
     if 0 in sizes:
         return ()
-    made = _best(name, operands, sizes, scalar)
-    if first:
-        made = tuple(replace(i, mode=mode) for i in made)
-    _require_lawful(made, operands, sizes, arch.sizes["UB"])
-    return made
+    made = _proved(name, operands, sizes, scalar, arch.sizes["UB"])
+    return tuple(replace(i, mode=mode) for i in made) if first else made
 
 
 #: An operation that Ascend950 alone has -> what another architecture does instead.
@@ -180,76 +178,104 @@ def _sizes(name: str, tensors: tuple[Tensor, ...]) -> tuple[int, int]:
 Made = tuple[VectorInstruction, ...]
 
 
+#: Ways that are proved, by all that decides them: for tensors without buffers, which lie apart.
+_PROVED: dict[Any, Made] = memory()
+
+
+def _proved(name: str, operands: list[Operand], sizes: tuple[int, int], scalar: float | None, room: int) -> Made:
+    """The best way, once it is proved."""
+    tensors = [o.tensor for o in operands]
+    layouts = tuple((t.layout, t.offset, t.coord, o.element) for t, o in zip(tensors, operands))
+    key = name, repr(scalar), sizes, room, layouts
+    if found := _PROVED.get(key):
+        return tuple(replace(i) for i in found)  # others on other buffers: programs know instructions by identity
+    made = _best(name, operands, sizes, scalar)
+    _require_lawful(made, operands, sizes, room)
+    if all(t.data is None for t in tensors):
+        if len(_PROVED) >= LIMIT:
+            _PROVED.clear()
+        _PROVED[key] = made
+    return made
+
+
 def _best(name: str, operands: list[Operand], sizes: tuple[int, int], scalar: float | None) -> Made:
     """The way with the fewest repeats of those that the fields hold; RangeError where none is."""
-    found = _ways(name, operands, sizes, scalar)
-    ways = sorted(found, key=lambda w: (sum(i.parameters["repeatTimes"] for i in w), len(w)))
+    ways = sorted(_ways(operands, sizes), key=lambda w: (sum(part.repeats for part in w), len(w)))
     if not ways:
         raise _no_way(name, operands)
-    reasons = [next(filter(None, (i.over_fields() for i in w)), None) for w in ways]
-    if None not in reasons:
-        raise RangeError(*reasons[0])  # type: ignore[misc]
-    return ways[reasons.index(None)]
+    reason = None
+    for way in ways:
+        made = tuple(_made(name, part, scalar) for part in way)
+        wrong = next(filter(None, (i.over_fields() for i in made)), None)
+        if wrong is None:
+            return made
+        reason = reason or wrong
+    assert reason is not None
+    raise RangeError(*reason)
 
 
-def _ways(name: str, operands: list[Operand], sizes: tuple[int, int], scalar: float | None) -> Iterator[Made]:
+class _Repeats(NamedTuple):
+    """What an instruction computes: `mask` columns from (row, column) on, again and again.
+
+    steps   from repeat to repeat, of each operand [elements]
+    """
+
+    operands: list[Operand]
+    start: tuple[int, int]
+    mask: int
+    repeats: int
+    steps: list[int]
+
+
+def _ways(operands: list[Operand], sizes: tuple[int, int]) -> Iterator[list[_Repeats]]:
     """The instructions of each way that the operands have."""
     m, n = sizes
     whole = all(o.block == int(o.element.C0) for o in operands)
     if whole and (m == 1 or all(o.row == n for o in operands)):
-        yield tuple(_by_rows(name, operands, (1, m * n), scalar))
+        yield [*_by_rows(operands, (1, m * n))]
     steps = [(o.row, o.element) for o in operands if m > 1] + [(o.block, o.element) for o in operands]
     if any(step % int(e.C0) for step, e in steps):
         return
-    yield tuple(_by_rows(name, operands, sizes, scalar))
+    yield [*_by_rows(operands, sizes)]
     repeat, block = REPEAT // max(o.element.bits for o in operands), max(int(o.element.C0) for o in operands)
     for width, rows in itertools.product((repeat, block), (MOST_REPEATS, 1)):
-        yield tuple(_by_columns(name, operands, sizes, scalar, width, rows))
+        yield [*_by_columns(operands, sizes, width, rows)]
     if len({o.element.bits for o in operands}) == 1:
-        yield from (tuple(_by_blocks(name, operands, sizes, scalar, along)) for along in (False, True))
+        yield from ([*_by_blocks(operands, sizes, along)] for along in (False, True))
 
 
-def _by_rows(
-    name: str, operands: list[Operand], sizes: tuple[int, int], scalar: float | None
-) -> Iterator[VectorInstruction]:
+def _by_rows(operands: list[Operand], sizes: tuple[int, int]) -> Iterator[_Repeats]:
     """Row by row: as many repeats as there are 256 bytes, and one for the rest."""
     (m, n), most = sizes, REPEAT // max(o.element.bits for o in operands)
-    whole, rest = divmod(n, most)
+    (whole, rest), steps = divmod(n, most), [_part(o, most) for o in operands]
     for i in range(m):
         for first in range(0, whole, MOST_REPEATS):
-            count = min(MOST_REPEATS, whole - first)
-            yield _made(name, operands, (i, first * most), most, count, [_part(o, most) for o in operands], scalar)
+            yield _Repeats(operands, (i, first * most), most, min(MOST_REPEATS, whole - first), steps)
         if rest:
-            yield _made(name, operands, (i, whole * most), rest, 1, [_part(o, most) for o in operands], scalar)
+            yield _Repeats(operands, (i, whole * most), rest, 1, steps)
 
 
-def _by_columns(
-    name: str, operands: list[Operand], sizes: tuple[int, int], scalar: float | None, width: int, rows: int
-) -> Iterator[VectorInstruction]:
+def _by_columns(operands: list[Operand], sizes: tuple[int, int], width: int, rows: int) -> Iterator[_Repeats]:
     """So many columns of each row at a time: a repeat for each row, of so many rows at most."""
-    m, n = sizes
+    (m, n), steps = sizes, [o.row for o in operands]
     for column, first in itertools.product(range(0, n, width), range(0, m, rows)):
-        count = min(rows, m - first)
-        yield _made(name, operands, (first, column), min(width, n - column), count, [o.row for o in operands], scalar)
+        yield _Repeats(operands, (first, column), min(width, n - column), min(rows, m - first), steps)
 
 
-def _by_blocks(
-    name: str, operands: list[Operand], sizes: tuple[int, int], scalar: float | None, along_rows: bool
-) -> Iterator[VectorInstruction]:
+def _by_blocks(operands: list[Operand], sizes: tuple[int, int], along_rows: bool) -> Iterator[_Repeats]:
     """A block of each of 8 rows in a repeat, by blocks, or 8 rows after 8 rows; the columns left row by row."""
-    (m, n), c0 = sizes, int(operands[0].element.C0)
+    (m, n), c0, steps = sizes, int(operands[0].element.C0), [o.row for o in operands]
     turned = [o._replace(row=o.block, block=o.row) for o in operands]  # rows and blocks change places
     if along_rows:
         for block, first in itertools.product(range(n // c0), range(0, m // 8, MOST_REPEATS)):
-            count = min(MOST_REPEATS, m // 8 - first)
-            yield _made(name, turned, (block, first * 8 * c0), 8 * c0, count, [8 * o.block for o in turned], scalar)
+            count, of_8 = min(MOST_REPEATS, m // 8 - first), [8 * o.block for o in turned]
+            yield _Repeats(turned, (block, first * 8 * c0), 8 * c0, count, of_8)
     for row, first in itertools.product(range(m // 8 * 8 if along_rows else 0, m, 8), range(0, n // c0, MOST_REPEATS)):
         count, high = min(MOST_REPEATS, n // c0 - first), min(8, m - row)
-        yield _made(name, turned, (first, row * c0), high * c0, count, [o.row for o in turned], scalar)
+        yield _Repeats(turned, (first, row * c0), high * c0, count, [o.row for o in turned])
     if rest := n % c0:
-        steps = [o.row for o in operands]
         for row in range(0, m, MOST_REPEATS):
-            yield _made(name, operands, (row, n - rest), rest, min(MOST_REPEATS, m - row), steps, scalar)
+            yield _Repeats(operands, (row, n - rest), rest, min(MOST_REPEATS, m - row), steps)
 
 
 def _part(o: Operand, count: int) -> int:
@@ -257,18 +283,10 @@ def _part(o: Operand, count: int) -> int:
     return count // int(o.element.C0) * o.block
 
 
-def _made(
-    name: str,
-    operands: list[Operand],
-    start: tuple[int, int],
-    mask: int,
-    repeats: int,
-    steps: list[int],
-    scalar: float | None,
-) -> VectorInstruction:
-    """The instruction from a row and a column on; steps: from repeat to repeat [elements]."""
+def _made(name: str, part: _Repeats, scalar: float | None) -> VectorInstruction:
+    """The instruction of a part."""
+    operands, (row, column), mask, repeats, steps = part
     sides = sides_of(name, len(operands))
-    row, column = start
     fields = {"mask": mask, "repeatTimes": repeats}
     one = [mask <= int(o.element.C0) for o in operands]  # no block follows, and a step may be more than the field holds
     fields |= {f"{side}BlkStride": 1 if x else o.block // int(o.element.C0) for side, o, x in zip(sides, operands, one)}

@@ -1,0 +1,129 @@
+"""The least that vector cores take of a block behind a product, by bytes and repeats, however these lie; and the tiles of UB
+that are tried for them.
+
+Source: ours, of CANN's rates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from ...algebra.codomain import cosize
+from ...core.arithmetic import round_up
+from .activations import BESIDE, STAGES, Activation
+from .block import Plan
+from .estimate import PACKAGE, Rates, packages
+from .vector_cores import MOST_UB, in_ub, share, tiles_of
+
+#: How many heights of tiles of vector cores are tried, each half of the one before; and how many widths.
+HEIGHTS, WIDTHS = 3, 2
+#: The columns that tiles have whole numbers of, and the bytes that a repeat of the vector unit computes.
+COLUMNS, REPEAT = 16, 256
+
+
+class Beside(NamedTuple):
+    """What vector cores have of UB: (rows, columns) of a tile, and how often C of a block is there, 0 over a workspace."""
+
+    ub: tuple[int, int]
+    stages: int
+
+
+def besides(plan: Plan) -> Iterator[Beside]:
+    """The tiles of UB that are tried: as high as UB has room for of what a vector core has of a block, half and a quarter of
+    that; as wide, and half."""
+    (m, n, _), of = plan.tiling.l1, plan.activation
+    assert of is not None
+    whole = plan.split is None
+    high, wide = (-(-m // BESIDE), n) if whole else share(plan, m, n, 0)[1]
+    held = 0 if whole else int(cosize(in_ub(plan, m, n))) * plan.c.element.bits // 8
+    for stages in (0,) if whole else range(1, MOST_UB + 1):
+        room = plan.arch.sizes["UB"] - stages * held
+        for columns in dict.fromkeys((wide, min(wide, round_up(-(-wide // WIDTHS), COLUMNS)))):
+            heights = dict.fromkeys(-(-high // 2**i) for i in range(high.bit_length() + 1))
+            fit = [rows for rows in heights if _used(plan, of, rows, columns) <= room]
+            yield from (Beside((rows, columns), stages) for rows in fit[:HEIGHTS])
+
+
+def _used(plan: Plan, of: Activation, rows: int, columns: int) -> int:
+    """The bytes of a tile's buffers: of what comes, where that is not C of a block, and of what is made."""
+    elements = [e for _name, e in of.made] + [plan.c.element] * (plan.split is None)
+    wide = round_up(columns, max(int(of.element.C0), int(of.to.C0)))
+    return sum(STAGES * rows * wide * e.bits // 8 for e in elements)
+
+
+class _Work(NamedTuple):
+    """The cycles that a vector core's pipes take of a block, and of its first and its last tile."""
+
+    busy: tuple[int, int, int]
+    first: tuple[int, int, int]
+    last: tuple[int, int, int]
+
+
+_NONE = _Work((0, 0, 0), (0, 0, 0), (0, 0, 0))
+
+
+class Behind:
+    """The least cycles of vector cores behind a core with blocks of a plan."""
+
+    def __init__(self, plan: Plan, rates: Rates, beside: Beside) -> None:
+        assert plan.activation is not None
+        self._of = replace(plan.activation, tile=beside.ub)
+        self._plan, self._rates = replace(plan, activation=self._of), rates
+        self._kept: dict[tuple[int, int], tuple[_Work, ...]] = {}
+
+    def of(self, m: int, n: int) -> tuple[_Work, ...]:
+        """What each vector core has to do for a block of m by n."""
+        if (m, n) not in self._kept:
+            cores = range(self._plan.vectors)
+            self._kept[m, n] = tuple(self._of_tiles([x for _, x in tiles_of(self._plan, (m, n), i)]) for i in cores)
+        return self._kept[m, n]
+
+    def of_pipe(self, core: int, pipe: int, m: int, n: int) -> int:
+        """The cycles of a pipe of a vector core for a block of m by n: of MTE2, V and MTE3."""
+        return self.of(m, n)[core].busy[pipe]
+
+    def _of_tiles(self, tiles: list[tuple[int, int]]) -> _Work:
+        each = [(self._comes(m, n), self._computed(m, n), self._leaves(m, n)) for m, n in tiles]
+        if not each:
+            return _NONE
+        mte2, v, mte3 = map(sum, zip(*each))
+        return _Work((mte2, v, mte3), each[0], each[-1])
+
+    def _comes(self, m: int, n: int) -> int:
+        """The cycles of MTE2: of a tile of the workspace."""
+        if self._plan.split is not None:
+            return 0
+        wide, size = self._plan.sizes[1], self._of.element.bits // 8
+        count = packages(m, n * size) if n < wide else m * n * size // PACKAGE
+        return self._rates.load_start + self._rates.read(count)
+
+    def _computed(self, m: int, n: int) -> int:
+        """The cycles of V: each repeat of an instruction computes 256 bytes of the wider type at most."""
+        of, sizes = self._of, [self._of.element.bits] * len(self._of.steps)
+        sizes += [max(of.element.bits, of.to.bits)] * of.casts
+        return sum(-(-m * n * bits // (8 * REPEAT)) for bits in sizes)
+
+    def _leaves(self, m: int, n: int) -> int:
+        """The cycles of MTE3."""
+        return -(-m * n * self._of.to.bits // (8 * self._rates.store))
+
+    def busy(self, blocks: Iterable[tuple[tuple[int, int], int]]) -> int:
+        """The cycles of the busiest pipe of vector cores, of blocks (m, n), each so many times."""
+        totals: dict[tuple[int, int], int] = {}
+        for sizes, count in blocks:
+            for core, work in enumerate(self.of(*sizes)):
+                for pipe, cycles in enumerate(work.busy):
+                    totals[core, pipe] = totals.get((core, pipe), 0) + cycles * count
+        return max(totals.values(), default=0)
+
+    def tail(self, m: int, n: int) -> int:
+        """The cycles behind the store of a block: its tiles come, are computed and leave, one behind another."""
+        return max(_through(work) for work in self.of(m, n))
+
+
+def _through(work: _Work) -> int:
+    """The cycles from the first tile's begin to the last one's end, whichever pipe is the slowest."""
+    (mte2, v, mte3), first, last = work
+    return max(mte2 + last[1] + last[2], first[0] + v + last[2], first[0] + first[1] + mte3)
