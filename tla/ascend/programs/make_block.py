@@ -15,7 +15,7 @@ from ...algebra.codomain import cosize
 from ...core.arithmetic import round_up
 from ...core.element import Element, half, uint64
 from ...core.errors import LeafTypeError, RangeError, require_type
-from ...core.int_tuple import modes_of, shown
+from ...core.int_tuple import modes_of, quoted, shown
 from ...core.ints import known, leaf
 from ...core.layout import Layout, require_origin
 from ...symbolic.proofs import least
@@ -116,7 +116,7 @@ def block(
     arch = as_architecture(arch)
     options: dict[str, Any] = {"unit_flag": unit_flag, "quant": quant, "scale": scale, "relu": relu, "scales": scales}
     options |= {"sparse": sparse, "split": split}
-    _require_alone(activation, d, ub, {"relu=True": relu, "padding=": padding is not None})
+    _require_alone(activation, d, ub, {"relu=True": relu is True, "padding=": padding is not None})
     tiles, inner = (_sizes(what, x) for what, x in (("l1", l1), ("l0", l0)))
     sizes = _any_sizes(problem)
     open_ = sizes is not None
@@ -124,7 +124,7 @@ def block(
     told = {"bias": bias, "unit_flag": unit_flag, "relu": relu, "scales": scales, "sparse": sparse}
     for name, given in told.items():
         fix = "give scales to execute" if name == "scales" else f"write {name}=True"
-        require_type(given, bool, f"{name}={given!r:.40} of a block, of type", "True or False", fix)
+        require_type(given, bool, f"{name}={quoted(given, 40)} of a block, of type", "True or False", fix)
     require_product_swizzle("a block", swizzle)
     left, right, out = (
         _operand(name, given, shape, open_)
@@ -257,7 +257,9 @@ def _padded(
     if given is None:
         return [], a, b
     if not isinstance(given, Mapping) or {*given} - {"A", "B"}:
-        raise LeafTypeError(f"padding={given!r:.60}", "a way for A, for B, or for both", 'write {"A": "PADDING_NZ"}')
+        raise LeafTypeError(
+            f"padding={quoted(given, 60)}", "a way for A, for B, or for both", 'write {"A": "PADDING_NZ"}'
+        )
     for name in ("scales", "sparse", "split"):
         if given and options[name]:
             raise LeafTypeError(f"padding= of a block with {name}=", f"one without {name}=", "leave out padding=")
@@ -273,7 +275,7 @@ def _require_scale(quant: str, scale: Any, settings: Mapping[str, str]) -> None:
 
     settings   the fields of Fixpipe, which say whether it scales
     """
-    what, mode = f"scale={scale!r:.40} with quant={quant!r}", settings["quantPre"].rpartition("::")[2]
+    what, mode = f"scale={quoted(scale, 40)} with quant={quant!r}", settings["quantPre"].rpartition("::")[2]
     if quant == "PER_CHANNEL":
         if scale is not None:
             fix = 'write block(..., quant="PER_CHANNEL").execute(a, b, scale=x)'
@@ -425,7 +427,7 @@ def _operand(name: str, given: Any, shape: tuple[Any, Any], open_: bool) -> Oper
         tag, layout = how, how.MakeLayout(element, *shape)
     else:
         expected = "an element type, (type, tag) or (type, layout)"
-        raise LeafTypeError(f"{name}={given!r:.60}", expected, f"write {name}=(half, RowMajor)")
+        raise LeafTypeError(f"{name}={quoted(given, 60)}", expected, f"write {name}=(half, RowMajor)")
     wanted = {"c": (RowMajor, zN), "d": (RowMajor,)}.get(name, (*L1_TAGS,))
     if tag is None or tag not in wanted:
         fix = f"write {name}=({element}, RowMajor)"
