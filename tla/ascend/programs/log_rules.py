@@ -60,14 +60,19 @@ class Logged(NamedTuple):
     element: Element
 
 
-def require_operands(operands: Iterable[Logged], fields: Mapping[str, int]) -> None:
-    """LeafTypeError for a Mmad of operands in other memories, RangeError for sizes that it does not take."""
+def require_operands(operands: Iterable[Logged], fields: Mapping[str, int], unit: int) -> None:
+    """LeafTypeError for a Mmad of operands in other memories, RangeError for sizes that it does not take.
+
+    unit   that k is a multiple of
+    """
     for t, (name, place) in zip(operands, OPERANDS.items()):
         if t.place != place:
             raise LeafTypeError(f"a Mmad with {name} at {t.place}", f"{name} at {place}", "log what Mmad is given")
     for name in "mnk":
         if not 0 <= fields[name] <= MOST:
             raise RangeError(f"Mmad: {name} = {fields[name]}", f"0 to {MOST}", "log what Mmad is given")
+    if fields["k"] % unit:
+        raise RangeError(f"MmadWithSparse: k = {fields['k']}", f"a multiple of {unit}", "log what it is given")
 
 
 def require_ends(name: str, begin: Logged, to: Logged) -> None:

@@ -23,7 +23,7 @@ from ..architecture import Architecture, as_architecture
 from ..element import CPP_NAMES
 from ..transfers.instruction import TransferInstruction
 from .log_rules import Logged, require_ends, require_mode, require_operands, require_zeros
-from .mmad import MmadInstruction
+from .mmad import INDEXED, MmadInstruction
 from .statements import (
     FILLED,
     SCALE_BITS,
@@ -268,7 +268,7 @@ def _multiply(args: list[Any], buffers: Mapping[str, Buffer], sparse: bool) -> M
     fields = {name: whole(args[-1][name]) for name in ("m", "n", "k", "unitFlag", "kDirectionAlign", "cmatrixInitVal")}
     fields |= {name: whole(args[-1][name]) for name in ("disableGemv",) if name in args[-1]}
     require_zeros("Mmad", args[-1])
-    require_operands((c, a, b, *third), fields)
+    require_operands((c, a, b, *third), fields, INDEXED if sparse else 1)
     (dst, at_c), (left, at_a), (right, at_b) = (_place(t, buffers, t.element.bits) for t in (c, a, b))
     bias = _place(third[0], buffers, third[0].element.bits) if third else None
     if args[-1].get("cmatrixSource") and not fields["cmatrixInitVal"] and bias is None:
@@ -351,6 +351,8 @@ def _require_columns(given: Logged | None, place: str, p: Mapping[str, int]) -> 
         raise LeafTypeError(
             f"a Fixpipe to {place} with a scale of each column", expected, "log the kernel from its start"
         )
+    if p["srcStride"] < 1:
+        raise RangeError(f"a Fixpipe with srcStride={p['srcStride']}", "1 or more", "log a kernel that moves so")
     if given.element != types.uint64 or p.get("ndNum", 1) > 1:
         what = f"a Fixpipe of {p.get('ndNum', 1)} matrices with scales of {given.element}"
         raise LeafTypeError(what, "one matrix, with scales in words of 64 bits", "log a kernel that moves so")
