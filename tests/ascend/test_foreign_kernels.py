@@ -660,6 +660,17 @@ def test_an_atomic_add_of_another_type_is_refused():
         checked(name, [ATOMIC, *lines])
 
 
+def test_sizes_that_no_instruction_takes_are_refused():
+    name = "41_sparse_matmul_tla 37x41x72"
+    with pytest.raises(RangeError, match="MmadWithSparse: k = 60"):
+        checked(name, given("MmadWithSparse", -1, "k", 60)(LOGS[name]["lines"]))
+    scaled, result = scaled_columns(CHANNELS[0], 256), [Product("C", "A", "B", channels="scale")]
+    with pytest.raises(RangeError, match="a Fixpipe with srcStride=0"):
+        check(given("Fixpipe", -1, "srcStride", 0)(LOGS[CHANNELS[0]]["lines"]), scaled, result)
+    report = check(given("Fixpipe", -1, "mSize", 0)(LOGS[CHANNELS[0]]["lines"]), scaled, result)
+    assert "nothing was written to" in report.findings[0].what
+
+
 def test_a_padding_on_the_left_is_refused():
     ends = ({"type": "half", "position": p, "address": at} for p, at in ((9, 0), (-1, 4096)))
     params = {"struct": "AscendC::DataCopyExtParams", "blockCount": 1, "blockLen": 8, "srcStride": 0, "dstStride": 0}

@@ -1,6 +1,7 @@
 """Every public function of tla.ascend with each of its arguments replaced by what it is not: it has an answer, or refuses
 with one of the library's own errors."""
 
+import functools
 import random
 
 import numpy as np
@@ -22,6 +23,7 @@ from tla.ascend import (
     check,
     conv_block,
     densify,
+    epilogue,
     fits,
     float32,
     grouped,
@@ -48,7 +50,7 @@ def at(layout, place):
     return MakeTensor(None, layout, position=place)
 
 
-M, ROWS = dim("M"), MakeLayout[half, RowMajor](16, 16)
+M, ROWS = dim("M", at_most=4096), MakeLayout[half, RowMajor](16, 16)
 GM, L1, UB = at(ROWS, "GM"), at(MakeLayout[half, zN](16, 16), "L1"), at(MakeLayout[float32, RowMajor](16, 64), "UB")
 L0 = [
     at(x, p)
@@ -58,6 +60,8 @@ L0 = [
         (L0C(16, 16).layout, "L0C"),
     )
 ]
+#: Deeper than Python writes.
+DEEP = functools.reduce(lambda x, _: (x,), range(3000), ())
 WRONG = [
     None,
     "x",
@@ -93,11 +97,11 @@ WRONG += [
     ((1, 2), 3),
     int,
 ]
-WRONG += [slice(None), 1j]
+WRONG += [slice(None), 1j, DEEP]
 TILES, SIZES = ((32, 32, 32), (32, 32, 32)), (32, 32, 32)
 KNOWN, ANY = block(SIZES, *TILES), block(dims("M N K", at_most=2**20), *TILES)
 X, IMAGES = np.ones((32, 32)), ((1, 16, 1, 8, 8), (16, 1, 3, 3), (4, 6, 16))
-BESIDE = "a b c bias stages unit_flag quant scale relu swizzle cores splitkFactor scales sparse split padding".split()
+BESIDE = "a b c bias stages unit_flag quant scale relu swizzle cores splitkFactor scales sparse split padding activation d ub".split()
 SWIZZLES = [
     x for name, x in vars(ascend).items() if name.endswith(("BlockSwizzle", "BlockSwizzleL1FullLoad", "TileSwizzle"))
 ]
@@ -112,6 +116,10 @@ DOORS = [
     (lambda x: block(SIZES, *TILES, padding={"A": x}), ("PADDING_ND",), []),
     (lambda x, y: block(SIZES, *TILES, a=(x, y)), (half, RowMajor), []),
     (conv_block, IMAGES, ["arch", "stride", "dilation", "padding", "bias", "stages", "cores", "swizzle", "element"]),
+    (epilogue, ("gelu", (32, 32), (16, 32)), ["arch", "element", "to", "cores"]),
+    (epilogue("relu", (32, 32), (16, 32)).execute, (X,), []),
+    (transfer(at(MakeLayout[half, RowMajor](M, 16), "GM"), at(MakeLayout[half, zN](M, 16), "L1")).at, ({"M": 8},), ["M"]),
+    (lambda *x: block(SIZES, *TILES, activation="relu", relu=x[0]), (False,), []),
     (plan, (SIZES,), ["arch", "cores", "rates", *BESIDE]),
     (KNOWN.execute, (X, X), ["bias", "scales", "before", "scale"]),
     (KNOWN.check, (0,), []),
@@ -164,6 +172,8 @@ def calls():
 
 def test_what_is_no_argument_is_taken_or_refused_with_one_error():
     every = [*calls()]
+    with pytest.raises(RecursionError):
+        repr(DEEP)
     for door, given, more in random.Random(36).sample(every, amount(1200, len(every))):
         try:
             door(*given, **more)
@@ -203,6 +213,12 @@ NAMES = "int half extern AscendC GM_ADDR PIPE_M C A_gm L1 l1A p smaller kernel_m
 FREE = "rows K2 bias".split()
 
 
+@pytest.mark.parametrize("name", ["", ".", "x" * 5000, "no such file", __file__.replace(".py", ".none")])
+def test_a_log_that_is_no_file_is_refused(name):
+    with pytest.raises(LeafTypeError, match=r"the log .*\n.*a file of lines of JSON"):
+        check(name, TENSORS, [])
+
+
 def test_a_size_is_named_as_nothing_else_in_a_text():
     """One that has the name of something else is refused: what is written compiles, whatever sizes are called."""
     for name in some(NAMES, 4):
@@ -210,7 +226,8 @@ def test_a_size_is_named_as_nothing_else_in_a_text():
             block((dim(name), *dims("N K")), (32, 64, 64), (32, 64, 32)).text()
     for name in some(FREE, 3):
         assert f"int64_t {name}," in block((dim(name), *dims("N K")), (32, 64, 64), (32, 64, 32)).text()
-    for made in (block((32, 32, 32), (32, 32, 32), (32, 32, 32)), block(dims("M N K"), (32, 32, 32), (32, 32, 32))):
+    several = epilogue("relu", (32, 32), (16, 32)), conv_block(*IMAGES)
+    for made in (KNOWN, block(dims("M N K"), (32, 32, 32), (32, 32, 32)), *several):
         for name in ("int", "namespace", "größe"):
             with pytest.raises(RangeError, match="a kernel named"):
                 made.text(name=name)

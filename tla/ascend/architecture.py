@@ -14,7 +14,7 @@ from typing import Any
 from ..algebra.codomain import cosize
 from ..core.arithmetic import round_up
 from ..core.errors import LeafTypeError, RangeError
-from ..core.int_tuple import leaves, product, shown
+from ..core.int_tuple import leaves, product, quoted, require_depth, shown
 from ..core.ints import is_int, known, leaf
 from ..core.layout import Layout
 from ..core.questions import at_most
@@ -203,11 +203,15 @@ def _pairs(wanted: object) -> list[Any]:
     pairs = wanted if isinstance(wanted, list) else [wanted]
     for pair in pairs:
         if not isinstance(pair, tuple) or len(pair) != 2:
-            raise LeafTypeError(f"{pair!r:.60} among the tiles", "a tile and its element type", "write (tile, half)")
+            raise LeafTypeError(
+                f"{quoted(pair, 60)} among the tiles", "a tile and its element type", "write (tile, half)"
+            )
     return pairs
 
 
 def _bytes(tile: Any, element: Any, alignment: int) -> int:
+    if isinstance(tile, tuple):
+        require_depth(tile)
     if not isinstance(tile, Layout) and any(at_most(n, -1) for n in leaves(leaf(tile) if is_int(tile) else tile)):
         raise RangeError(f"the tile {shown(tile)}", "sizes of 0 or more", "count elements")
     count = known(cosize(tile) if isinstance(tile, Layout) else leaf(tile) if is_int(tile) else product(tile))

@@ -6,7 +6,7 @@ Source: CATLASS examples/common/helper.hpp, `IsNeedPadding`.
 from __future__ import annotations
 
 from ..core.errors import LeafTypeError, RangeError
-from ..core.int_tuple import shown
+from ..core.int_tuple import quoted, shown
 from ..core.ints import is_int, leaf
 from ..core.layout import Layout
 from ..core.questions import at_most, divides
@@ -38,7 +38,7 @@ def IsNeedPadding(layout: object, align: object) -> bool | None:
         what = f"IsNeedPadding of a {type(layout).__name__}"
         raise LeafTypeError(what, "a layout, or a tag with its sizes", "write RowMajor(m, k)")
     if not is_int(align) or at_most(leaf(align), 0):
-        what = f"IsNeedPadding with align={shown(align) if is_int(align) else repr(align):.40}"
+        what = f"IsNeedPadding with align={shown(align) if is_int(align) else quoted(align, 40)}"
         raise RangeError(what, "1 or more elements", "write 256: 512 bytes of half")
     for tag, mode in ((tags.RowMajor, 0), (tags.ColumnMajor, 1)):
         if Is(tag)(layout) is not False:

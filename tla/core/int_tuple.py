@@ -173,6 +173,14 @@ def shown(x: object, width: int = 80) -> str:
     return full if len(full) <= width else full[: width - 3] + "..."
 
 
+def quoted(x: object, width: int) -> str:
+    """The text of x in an error message as Python writes it, its first `width` characters."""
+    try:
+        return repr(x)[:width]
+    except RecursionError:  # nested too deep
+        return f"{type(x).__name__}(...)"
+
+
 # ------------------------------------------------------------------------------- functions with a path in brackets
 
 

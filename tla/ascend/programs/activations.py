@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 from ...core.arithmetic import round_up
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError
+from ...core.int_tuple import quoted
 from ...core.ints import leaf
 from ...core.layout import Layout, require_origin
 from ...tensors.tensor import Tensor
@@ -201,17 +202,17 @@ def require_activation(given: object) -> tuple[str, float | None]:
     name, slope = given if isinstance(given, tuple) and len(given) == 2 else (given, None)
     if not isinstance(name, str) or name not in ACTIVATIONS:
         expected = f"one of {', '.join(ACTIVATIONS)}"
-        raise LeafTypeError(f"the activation {given!r:.40}", expected, "compute it by vector(), step by step")
+        raise LeafTypeError(f"the activation {quoted(given, 40)}", expected, "compute it by vector(), step by step")
     number = isinstance(slope, (int, float)) and not isinstance(slope, bool) and math.isfinite(slope)
     if name is not given and (name != "leaky_relu" or not number):
         expected = "of leaky_relu alone, a number"
-        raise LeafTypeError(f"the activation {given!r:.40} with a slope", expected, 'write ("leaky_relu", 0.01)')
+        raise LeafTypeError(f"the activation {quoted(given, 40)} with a slope", expected, 'write ("leaky_relu", 0.01)')
     return name, slope
 
 
 def require_pair(name: str, of: str, given: object) -> tuple[int, int]:
     """Rows and columns, an option of a name; LeafTypeError and RangeError for others."""
-    what, fix = f"{name}={given!r:.40} of {of}", f"write {name}=(64, 128)"
+    what, fix = f"{name}={quoted(given, 40)} of {of}", f"write {name}=(64, 128)"
     if not isinstance(given, tuple) or len(given) != 2:
         raise LeafTypeError(what, "rows and columns", fix)
     rows, columns = (int(leaf(n)) for n in given)

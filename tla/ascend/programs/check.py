@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError
-from ...core.int_tuple import modes_of, size
+from ...core.int_tuple import modes_of, quoted, size
 from ...core.ints import leaf
 from ...core.layout import Layout, require_origin
 from ..architecture import AtlasA2
@@ -84,7 +84,7 @@ def check(
     is_list = isinstance(results, (list, tuple))
     if not isinstance(values, Mapping):
         raise LeafTypeError(
-            f"values={values!r:.40}", "numbers by the name of their tensor", 'write values={"T": array}'
+            f"values={quoted(values, 40)}", "numbers by the name of their tensor", 'write values={"T": array}'
         )
     if not (isinstance(layouts, Mapping) and isinstance(log, (str, Path, list, tuple)) and is_list):
         what = f"check of {type(log).__name__}, {type(layouts).__name__} and {type(results).__name__}"
@@ -92,9 +92,11 @@ def check(
         raise LeafTypeError(what, "a log, the tensors by name, and a list of results", fix)
     for r in results:
         _require_result(r)
-    lines = Path(log).read_text().splitlines() if isinstance(log, (str, Path)) else log
+    lines = _lines(log) if isinstance(log, (str, Path)) else log
     if odd := [line for line in lines if not isinstance(line, str)]:
-        raise LeafTypeError(f"a log with {odd[0]!r:.40}", "lines of text", "give the lines that the kernel has printed")
+        raise LeafTypeError(
+            f"a log with {quoted(odd[0], 40)}", "lines of text", "give the lines that the kernel has printed"
+        )
     tensors = [_buffer(name, given) for name, given in layouts.items()]
     _require_tensors_apart(tensors)
     program = read_log(lines, arch, tensors)
@@ -104,7 +106,7 @@ def check(
     computed = [r for r in results if isinstance(r, Computed)]
     for r in computed:
         if not callable(r.function):
-            what = f"Computed({r.dst!r:.20}, {r.function!r:.40}, ...)"
+            what = f"Computed({quoted(r.dst, 20)}, {quoted(r.function, 40)}, ...)"
             raise LeafTypeError(what, "a function of arrays", "write Computed('B', np.positive, ('A',))")
     if plain and computed:
         what = f"{type(plain[0]).__name__} beside Computed"
@@ -112,9 +114,20 @@ def check(
     if computed:
         return check_computed(program, computed, values)
     if values:
-        what = f"the numbers of {next(iter(values))!r:.20} beside {type(plain[0]).__name__ if plain else 'no result'}"
+        what = f"the numbers of {quoted(next(iter(values)), 20)} beside {type(plain[0]).__name__ if plain else 'no result'}"
         raise LeafTypeError(what, "values= beside Computed", "leave out values=")
     return check_program(program, plain)
+
+
+def _lines(path: str | Path) -> list[str]:
+    """The lines of a log in a file; LeafTypeError for one that is no text, or cannot be read."""
+    try:
+        return Path(path).read_text().splitlines()
+    except (OSError, ValueError) as why:
+        text = getattr(why, "strerror", None) or f"{type(why).__name__}: {why}"
+        raise LeafTypeError(
+            f"the log {quoted(str(path), 60)}: {text}", "a file of lines of JSON", "give its path"
+        ) from None
 
 
 def _of_other_types(program: Program, results: Sequence[Product | Copied]) -> Iterator[Finding]:
@@ -157,10 +170,10 @@ def _require_result(r: object) -> None:
             names = r.dst, *(r.sources if isinstance(r.sources, (tuple, list)) else (None,))
         case _:
             fix = 'write [Product("C", "A", "B")]'
-            raise LeafTypeError(f"the result {r!r:.60}", "a Product, a Copied or a Computed", fix)
+            raise LeafTypeError(f"the result {quoted(r, 60)}", "a Product, a Copied or a Computed", fix)
     if not all(isinstance(name, str) for name in names):
         fix = 'write Product("C", "A", "B"), Copied("B", "A"), or Computed("B", f, ("A",))'
-        raise LeafTypeError(f"the result {r!r:.80}", "tensors by their names, sources in a tuple", fix)
+        raise LeafTypeError(f"the result {quoted(r, 80)}", "tensors by their names, sources in a tuple", fix)
 
 
 def _buffer(name: str, given: Any) -> Buffer:
@@ -168,7 +181,7 @@ def _buffer(name: str, given: Any) -> Buffer:
     if isinstance(given, Buffer):
         return given
     if not isinstance(given, tuple) or len(given) != 3 or not isinstance(given[2], Layout):
-        what = f"the tensor {name}: {given!r:.60}"
+        what = f"the tensor {name}: {quoted(given, 60)}"
         raise LeafTypeError(what, "(address, element type, layout)", "write (0x1000, half, layout)")
     address, element, layout = given
     return Buffer(name, "GM", as_element(element), layout, int(leaf(address)))
@@ -345,7 +358,7 @@ def _require_tensors(program: Program, names: Iterable[str]) -> None:
     known = [b.name for b in program.buffers.values() if b.position == "GM"]
     for name in names:
         if name not in known:
-            raise LeafTypeError(f"Computed of {name!r:.40}", f"one of {', '.join(known)}", "give its tensor")
+            raise LeafTypeError(f"Computed of {quoted(name, 40)}", f"one of {', '.join(known)}", "give its tensor")
 
 
 def _units(event: Event, memories: Memories) -> Any:

@@ -37,7 +37,7 @@ from .convolution_numbers import C0, Window, blocked, definition, held, part_of
 from .mmad import mmad
 from .results import Report, of_cores, together
 from .statements import FILLED, Buffer, Fill, Move, Multiply, Part, PipeBarrier, Program, SetFlag, WaitFlag, in_gm
-from .text import of_programs
+from .text import of_programs, require_kernel_name
 from .values import execute_program, merged, numbers_of
 
 if TYPE_CHECKING:
@@ -338,7 +338,10 @@ class ConvolutionBlocks:
         >>> c = conv_block((1, 16, 1, 8, 8), (16, 1, 3, 3), (6, 6, 16))
         >>> next(line.strip() for line in c.text().splitlines() if "LoadData3D" in line)[:44]
         '{ AscendC::LoadData3DParamsV2<half> p; p.pad'
+
+        Raises RangeError for a name that C++ has not.
         """
+        require_kernel_name(name)
         images, (count, _, *kernel), _ = self._shapes()
         shape = f"{shown(images)} by {shown((count, *kernel))}"
         what = f"C = A convolved with B{' + bias' * self.bias}, {shape} on {self.arch}, {len(self.table)} cores."

@@ -37,8 +37,8 @@ from .block import placed
 from .check import check_program
 from .results import Copied, Report, of_cores, together
 from .statements import Buffer, Move, Part, Program, SetFlag, WaitFlag, in_gm
-from .text import of_programs
-from .values import execute_program, merged
+from .text import of_programs, require_kernel_name
+from .values import execute_program, merged, numbers_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -128,22 +128,23 @@ class Epilogue:
         """
         import numpy as np
 
-        if np.shape(c) != self.shape:
-            raise RangeError(f"C of the shape {np.shape(c)}", str(self.shape), "give all of C")
+        if (given := numbers_of("C", c)).shape != self.shape:
+            raise RangeError(f"C of the shape {given.shape}", str(self.shape), "give all of C")
         made: Any = None
         with np.errstate(over="ignore"):
             for program in self.programs:
-                made = merged(made, execute_program(program, {"C": c}).get("D"))
+                made = merged(made, execute_program(program, {"C": given}).get("D"))
         return made.reshape(self.shape)  # type: ignore[no-any-return]
 
     def text(self, name: str = "epilogue_main") -> str:
-        """The kernel of the vector cores in AscendC.
+        """The kernel of the vector cores in AscendC. Raises RangeError for a name that C++ has not.
 
         >>> from tla.ascend import epilogue
         >>> lines = epilogue("relu", (64, 64), (32, 64), cores=1).text().splitlines()
         >>> [line.strip() for line in lines if "::Relu(" in line]
         ['AscendC::Relu(ubD0[0], ubC0[0], 128, 16, {1, 1, 8, 8});']
         """
+        require_kernel_name(name)
         of = self.activation
         kind = f"{of.name} of {shown(self.shape)}, from {of.element} to {of.to}"
         remarks = [f"{name}: {kind}, on {BESIDE * self.cores} vector cores of {of.arch}.", "Made by tla."]

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError
-from ...core.int_tuple import leaves, size
+from ...core.int_tuple import leaves, quoted, size
 from ...core.layout import Layout, require_origin
 from ...tensors.tensor import Tensor
 from ..architecture import Architecture
@@ -79,7 +79,7 @@ class Rates:
         for name, value in self.__dict__.items():
             if isinstance(value, bool) or not isinstance(value, int) or value < (0 if name.endswith("_start") else 1):
                 fix = f"leave out {name}=, or write {name}=64"
-                raise LeafTypeError(f"{name}={value!r:.40} of Rates", "a positive integer", fix)
+                raise LeafTypeError(f"{name}={quoted(value, 40)} of Rates", "a positive integer", fix)
 
     def moved(self, made: Iterable[TransferInstruction], src: str, dst: str) -> int:
         """The cycles of the instructions of one transfer between two positions."""
@@ -121,7 +121,7 @@ def rates_of(arch: Architecture, given: Any) -> Rates:
     """The rates that are given, or those of an architecture; LeafTypeError where none are published."""
     found = RATES.get(arch.name) if given is None else given
     if not isinstance(found, Rates):
-        what = f"rates of {arch}" if given is None else f"rates={given!r:.40}"
+        what = f"rates of {arch}" if given is None else f"rates={quoted(given, 40)}"
         fix = "write rates=Rates(gm=..., l2=...) with those that you have measured"
         raise LeafTypeError(what, f"a Rates; published are those of {', '.join(RATES)}", fix)
     return found

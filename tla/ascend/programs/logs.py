@@ -12,17 +12,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...core import element as types
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError, TlaError
-from ...core.int_tuple import shown
+from ...core.int_tuple import quoted, shown
 from ...core.layout import Layout
 from ..architecture import Architecture, as_architecture
 from ..element import CPP_NAMES
 from ..transfers.instruction import TransferInstruction
-from .mmad import MOST, MmadInstruction
+from .log_rules import Logged, require_ends, require_mode, require_operands, require_zeros
+from .mmad import INDEXED, MmadInstruction
 from .statements import (
     FILLED,
     SCALE_BITS,
@@ -89,47 +90,10 @@ _SILENT = frozenset(
 
 #: AscendC's QuantMode_t with a scale of each column, by number: VDEQF16 and every second one behind it.
 _OF_COLUMNS = range(4, 17, 2)
-#: AscendC's QuantMode_t by number: what may be converted, and to what; of NoQuant nothing is.
-_MODES: dict[int, tuple[str, tuple[str, ...]]] = {1: ("float", ("half",)), 2: ("float", ("bf16",))}
-for _first, _source, *_targets in (
-    (3, "int32", "half"),
-    (5, "float", "int8", "uint8"),
-    (7, "int32", "int8", "uint8"),
-    (9, "int32", "bf16"),
-    (11, "float", "half"),
-    (13, "float", "bf16"),
-    (15, "float", "float"),
-):
-    _MODES[_first] = _MODES[_first + 1] = _source, (*_targets,)
-#: The instructions of a name, or of names that begin so -> the memories that they read, and those that they write.
-_ENDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "Fixpipe": (("L0C",), ("GM", "UB", "L1")),
-    "DataCopyCO12Dst": (("L0C",), ("GM", "UB", "L1")),
-    "LoadData": (("L1", "GM"), ("L0A", "L0B", "L1")),
-    "Nd2Nz": (("GM", "UB"), ("L1",)),
-    "Dn2Nz": (("GM",), ("L1",)),
-    "DataCopyPad": (("GM", "UB"), ("UB", "GM")),
-    "DataCopy": (("GM", "L1", "UB"), ("GM", "L1", "UB", "Bias", "FixBuf")),
-}
-#: The memories of a Mmad's operands: c, a, b and biases.
-_OPERANDS = {"c": "L0C", "a": "L0A", "b": "L0B", "bias": "Bias"}
-#: Fields that change what is multiplied or moved in a way that is not read here: they have to be 0.
-_UNREAD = (
-    *("isBias", "enSsparse", "enWinogradA", "enWinogradB", "fmOffset", "enSmallK", "filterSizeW", "filterSizeH"),
-    *("leftPadding", "paddingValue", "padValue", "addrMode"),
-)
 #: The bits of a fractal, in which LoadData2D counts where it begins.
 _FRACTAL = 512 * 8
 #: The filterConfig of LoadData3DParamsV2Pro for strides, sizes and dilations of 1.
 _ONE_PLACE = 0x10101010101
-
-
-class _Tensor(NamedTuple):
-    """A tensor of a log: the memory, the byte that it begins at, and its element type."""
-
-    place: str
-    address: int
-    element: Element
 
 
 class _State:
@@ -140,7 +104,7 @@ class _State:
         self.matrix: Mapping[str, int] = MappingProxyType({})
         self.nd: tuple[int, int, int] | None = None
         self.adds = ""
-        self.columns: _Tensor | None = None
+        self.columns: Logged | None = None
         self.mask = ALL_BITS
 
 
@@ -178,7 +142,7 @@ def _of_line(line: str, state: _State, buffers: Mapping[str, Buffer]) -> list[An
     except TlaError:
         raise
     except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as why:
-        what, fix = f"the line {line!r:.60}, in which {type(why).__name__}: {why}", "log it with the stand-in"
+        what, fix = f"the line {quoted(line, 60)}, in which {type(why).__name__}: {why}", "log it with the stand-in"
         raise LeafTypeError(what, "the fields and arguments of the call, as the stand-in prints them", fix) from None
 
 
@@ -189,7 +153,7 @@ def _record(line: str) -> dict[str, Any]:
         found = None
     if not isinstance(found, dict) or not isinstance(found.get("call"), str):
         expected = "a call in JSON, as the stand-in prints it"
-        raise LeafTypeError(f"the line {line!r:.60}", expected, "include stand_in.h before AscendC")
+        raise LeafTypeError(f"the line {quoted(line, 60)}", expected, "include stand_in.h before AscendC")
     return found
 
 
@@ -236,24 +200,26 @@ def _statements(record: dict[str, Any], state: _State, buffers: Mapping[str, Buf
         raise LeafTypeError(f"the call {name}", expected, "leave it out of the log, or check a part")
 
 
-def _tensor(argument: Any) -> _Tensor:
+def _tensor(argument: Any) -> Logged:
     """A tensor of a log."""
     if not isinstance(argument, dict) or "address" not in argument:
         expected = "a tensor: its type, position and address"
-        raise LeafTypeError(f"the argument {argument!r:.60}", expected, "log it with the stand-in")
+        raise LeafTypeError(f"the argument {quoted(argument, 60)}", expected, "log it with the stand-in")
     element = _element(argument["type"])
     position = whole(argument["position"])
     if position not in _POSITIONS and position != -1:
         expected = f"-1 for global memory, or one of {[*_POSITIONS]}"
         raise LeafTypeError(f"the position {position}", expected, "log AscendC's TPosition")
-    return _Tensor(_POSITIONS.get(position, "GM"), whole(argument["address"]), element)
+    return Logged(_POSITIONS.get(position, "GM"), whole(argument["address"]), element)
 
 
 def _element(name: Any) -> Element:
     """An element type by C++'s name of it."""
     element: Element | None = _ELEMENTS.get(str(name).rpartition("::")[2])
     if element is None:
-        raise LeafTypeError(f"the type {name!r:.40}", f"one of {', '.join(_ELEMENTS)}", "log a kernel of these types")
+        raise LeafTypeError(
+            f"the type {quoted(name, 40)}", f"one of {', '.join(_ELEMENTS)}", "log a kernel of these types"
+        )
     return element
 
 
@@ -263,7 +229,7 @@ def _operand(argument: Any, buffers: Mapping[str, Buffer]) -> Operand:
     return (*_place(t, buffers, t.element.bits), t.element)
 
 
-def _place(t: _Tensor, buffers: Mapping[str, Buffer], bits: int) -> tuple[str, int]:
+def _place(t: Logged, buffers: Mapping[str, Buffer], bits: int) -> tuple[str, int]:
     """The buffer that a tensor lies in, and where in it [elements of so many bits]; RangeError inside of one."""
     if t.place != "GM":
         _require_whole(t, t.address, bits)
@@ -278,7 +244,7 @@ def _place(t: _Tensor, buffers: Mapping[str, Buffer], bits: int) -> tuple[str, i
     return b.name, (t.address - b.address) * 8 // bits
 
 
-def _require_whole(t: _Tensor, begin: int, bits: int) -> None:
+def _require_whole(t: Logged, begin: int, bits: int) -> None:
     """RangeError for a tensor that begins inside of an element."""
     if begin * 8 % bits:
         what = f"the address {t.address:#x} of {t.place}, inside of an element of {bits} bits"
@@ -301,13 +267,8 @@ def _multiply(args: list[Any], buffers: Mapping[str, Buffer], sparse: bool) -> M
     c, a, b, *third = (_tensor(x) for x in args[:-1])
     fields = {name: whole(args[-1][name]) for name in ("m", "n", "k", "unitFlag", "kDirectionAlign", "cmatrixInitVal")}
     fields |= {name: whole(args[-1][name]) for name in ("disableGemv",) if name in args[-1]}
-    _require_zeros("Mmad", args[-1])
-    for t, (name, place) in zip((c, a, b, *third), _OPERANDS.items()):
-        if t.place != place:
-            raise LeafTypeError(f"a Mmad with {name} at {t.place}", f"{name} at {place}", "log what Mmad is given")
-    for name in "mnk":
-        if not 0 <= fields[name] <= MOST:
-            raise RangeError(f"Mmad: {name} = {fields[name]}", f"0 to {MOST}", "log what Mmad is given")
+    require_zeros("Mmad", args[-1])
+    require_operands((c, a, b, *third), fields, INDEXED if sparse else 1)
     (dst, at_c), (left, at_a), (right, at_b) = (_place(t, buffers, t.element.bits) for t in (c, a, b))
     bias = _place(third[0], buffers, third[0].element.bits) if third else None
     if args[-1].get("cmatrixSource") and not fields["cmatrixInitVal"] and bias is None:
@@ -352,9 +313,9 @@ def _move(record: dict[str, Any], state: _State, buffers: Mapping[str, Buffer]) 
         raise LeafTypeError(f"{record['call']} with {kind}", f"one of {', '.join(_READ)}", fix)
     fields = {"count": rest[0]} if fields is None else fields
     name, parameters, form = _READ[kind](fields, state, record, (to, begin))
-    _require_ends(name, begin, to)
+    require_ends(name, begin, to)
     for more in (x for x in rest if isinstance(x, dict) and "address" not in x):
-        _require_zeros(name, more)
+        require_zeros(name, more)
     if to.place == "GM" and state.adds and _element(state.adds) != to.element:
         what, fix = f"a {name} to {to.element} under SetAtomicAdd<{_element(state.adds)}>", "log a kernel that adds so"
         raise LeafTypeError(what, f"SetAtomicAdd<{to.element}>", fix)
@@ -374,52 +335,24 @@ def _move(record: dict[str, Any], state: _State, buffers: Mapping[str, Buffer]) 
     if (begun := parameters.get("startIndex", 0)) and name in ("LoadData2D", "LoadDataWithSparse"):
         start += begun * _FRACTAL // read
         parameters = {**parameters, "startIndex": 0}
-    _require_zeros(name, parameters, ("startIndex",))
+    require_zeros(name, parameters, ("startIndex",))
     if begin.place == "L0C":
-        _require_mode(begin, to, fields)
+        require_mode(begin, to, fields)
     relu = {"reluEn": "true"} if fields.get("reluEn") or fields.get("reluPre") else {}
     i = TransferInstruction(name, at, start, parameters, element, form, relu)
     _ = i.moved  # where a field is missing, this raises
     return Move(d, s, i, beside, first)
 
 
-def _require_ends(name: str, begin: _Tensor, to: _Tensor) -> None:
-    """LeafTypeError for an instruction between other memories than its own, or of two types that it does not convert."""
-    sources, targets = _ENDS[next(x for x in _ENDS if name.startswith(x) and (x != "DataCopy" or name == x))]
-    if begin.place not in sources or to.place not in targets:
-        expected = f"{' or '.join(sources)} to {' or '.join(targets)}"
-        raise LeafTypeError(f"a {name} from {begin.place} to {to.place}", expected, "log it with the stand-in")
-    if begin.element != to.element and begin.place != "L0C" and to.place != "Bias":
-        what = f"a {name} from {begin.element} to {to.element}"
-        raise LeafTypeError(what, "one type: it does not convert", "log it with the stand-in")
-
-
-def _require_zeros(name: str, fields: Mapping[str, Any], unread: Iterable[str] = _UNREAD) -> None:
-    """LeafTypeError for a field that says what is not read here."""
-    if odd := [f for f in unread if fields.get(f)]:
-        raise LeafTypeError(f"a {name} with {odd[0]}={fields[odd[0]]}", f"{odd[0]}=0", "check a part of the log")
-
-
-def _require_mode(begin: _Tensor, to: _Tensor, fields: Mapping[str, Any]) -> None:
-    """LeafTypeError for a Fixpipe whose quantPre does not convert the accumulator's type to that of its destination."""
-    if "quantPre" not in fields:
-        return
-    mode, own = whole(fields["quantPre"]), (begin.element.name, (begin.element.name,))
-    source, targets = _MODES.get(mode, own if mode == 0 else ("", ()))
-    if begin.element.name != source or to.element.name not in targets:
-        what = f"a Fixpipe of {begin.element} to {to.element} with quantPre={mode}"
-        known = f"{source} to {' or '.join(targets)}" if source else f"0 to {max(_MODES)}"
-        expected = known if mode else "no conversion"
-        raise LeafTypeError(what, expected, "set the QuantMode_t of these types")
-
-
-def _require_columns(given: _Tensor | None, place: str, p: Mapping[str, int]) -> _Tensor:
+def _require_columns(given: Logged | None, place: str, p: Mapping[str, int]) -> Logged:
     """The scales of the columns of a Fixpipe; LeafTypeError where none are set, and for what no manual says."""
     if given is None:
         expected = "SetFixPipeConfig with the scales before it, or these among its arguments"
         raise LeafTypeError(
             f"a Fixpipe to {place} with a scale of each column", expected, "log the kernel from its start"
         )
+    if p["srcStride"] < 1:
+        raise RangeError(f"a Fixpipe with srcStride={p['srcStride']}", "1 or more", "log a kernel that moves so")
     if given.element != types.uint64 or p.get("ndNum", 1) > 1:
         what = f"a Fixpipe of {p.get('ndNum', 1)} matrices with scales of {given.element}"
         raise LeafTypeError(what, "one matrix, with scales in words of 64 bits", "log a kernel that moves so")
@@ -442,7 +375,7 @@ def _require_halves(place: str, p: Mapping[str, int]) -> None:
         raise LeafTypeError(what, expected, "log a kernel that moves so")
 
 
-_Ends = tuple[_Tensor, _Tensor]
+_Ends = tuple[Logged, Logged]
 _Fields = Mapping[str, Any]
 #: The name of the instruction, its parameters, and its form.
 _Told = tuple[str, dict[str, int], str]

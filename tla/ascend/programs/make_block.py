@@ -15,7 +15,7 @@ from ...algebra.codomain import cosize
 from ...core.arithmetic import round_up
 from ...core.element import Element, half, uint64
 from ...core.errors import LeafTypeError, RangeError, require_type
-from ...core.int_tuple import modes_of, shown
+from ...core.int_tuple import modes_of, quoted, shown
 from ...core.ints import known, leaf
 from ...core.layout import Layout, require_origin
 from ...symbolic.proofs import least
@@ -116,7 +116,7 @@ def block(
     arch = as_architecture(arch)
     options: dict[str, Any] = {"unit_flag": unit_flag, "quant": quant, "scale": scale, "relu": relu, "scales": scales}
     options |= {"sparse": sparse, "split": split}
-    _require_alone(activation, d, ub, relu)
+    _require_alone(activation, d, ub, relu is True)
     tiles, inner = (_sizes(what, x) for what, x in (("l1", l1), ("l0", l0)))
     sizes = _any_sizes(problem)
     open_ = sizes is not None
@@ -124,7 +124,7 @@ def block(
     told = {"bias": bias, "unit_flag": unit_flag, "relu": relu, "scales": scales, "sparse": sparse}
     for name, given in told.items():
         fix = "give scales to execute" if name == "scales" else f"write {name}=True"
-        require_type(given, bool, f"{name}={given!r:.40} of a block, of type", "True or False", fix)
+        require_type(given, bool, f"{name}={quoted(given, 40)} of a block, of type", "True or False", fix)
     require_product_swizzle("a block", swizzle)
     left, right, out = (
         _operand(name, given, shape, open_)
@@ -193,7 +193,7 @@ def block(
     return MatmulBlock(sizes, plan, schedule, paddings_of(arch, matrices, schedule.cores) if matrices else None)
 
 
-def _require_alone(activation: object, d: object, ub: object, relu: object) -> None:
+def _require_alone(activation: object, d: object, ub: object, relu: bool) -> None:
     """LeafTypeError for what only an activation has, and for a ReLU beside one."""
     if activation is None:
         for name, x in (("d", d), ("ub", ub)):
@@ -263,10 +263,12 @@ def _padded(
     if given is None:
         return [], a, b
     if not isinstance(given, Mapping) or {*given} - {"A", "B"}:
-        raise LeafTypeError(f"padding={given!r:.60}", "a way for A, for B, or for both", 'write {"A": "PADDING_NZ"}')
+        raise LeafTypeError(
+            f"padding={quoted(given, 60)}", "a way for A, for B, or for both", 'write {"A": "PADDING_NZ"}'
+        )
     if options["scales"] and "PADDING_BLOCK_ND" in given.values():
         what = "PADDING_BLOCK_ND of a block with scales=True"
-        raise LeafTypeError(what, "PADDING_ND, or PADDING_NZ", 'write padding={"A": "PADDING_ND"}')
+        raise LeafTypeError(what, "PADDING_ND", 'write padding={"A": "PADDING_ND"}')
     matrices, (m, n, k) = {"A": a, "B": b}, tiles
     blocks = {"A": (m, k), "B": (k, n)}
     made = [padded(name, x, given[name], blocks[name]) for name, x in matrices.items() if name in given]
@@ -279,7 +281,7 @@ def _require_scale(quant: str, scale: Any, settings: Mapping[str, str]) -> None:
 
     settings   the fields of Fixpipe, which say whether it scales
     """
-    what, mode = f"scale={scale!r:.40} with quant={quant!r}", settings["quantPre"].rpartition("::")[2]
+    what, mode = f"scale={quoted(scale, 40)} with quant={quant!r}", settings["quantPre"].rpartition("::")[2]
     if quant == "PER_CHANNEL":
         if scale is not None:
             fix = 'write block(..., quant="PER_CHANNEL").execute(a, b, scale=x)'
@@ -431,7 +433,7 @@ def _operand(name: str, given: Any, shape: tuple[Any, Any], open_: bool) -> Oper
         tag, layout = how, how.MakeLayout(element, *shape)
     else:
         expected = "an element type, (type, tag) or (type, layout)"
-        raise LeafTypeError(f"{name}={given!r:.60}", expected, f"write {name}=(half, RowMajor)")
+        raise LeafTypeError(f"{name}={quoted(given, 60)}", expected, f"write {name}=(half, RowMajor)")
     wanted = {"c": (RowMajor, zN), "d": (RowMajor,)}.get(name, (*L1_TAGS,))
     if tag is None or tag not in wanted:
         fix = f"write {name}=({element}, RowMajor)"

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...core import element as types
 from ...core.errors import LeafTypeError, RangeError, require_type
-from ...core.int_tuple import shown
+from ...core.int_tuple import quoted, shown
 from ...core.ints import is_int, leaf
 from ..architecture import AtlasA2, as_architecture
 from ..element import as_element
@@ -54,9 +54,9 @@ def conv_block(
     arch, element = as_architecture(arch), as_element(element)
     if element not in (types.half, types.bf16):
         raise LeafTypeError(f"a convolution of {element}", "half or bf16", "write element=half")
-    require_type(bias, bool, f"bias={bias!r:.40} of a convolution, of type", "True or False", "write bias=True")
+    require_type(bias, bool, f"bias={quoted(bias, 40)} of a convolution, of type", "True or False", "write bias=True")
     if not isinstance(swizzle, ConvolutionSwizzle) or swizzle.name != "Conv2dIdentityBlockSwizzle":
-        what = f"a convolution dealt by {swizzle!r:.60}"
+        what = f"a convolution dealt by {quoted(swizzle, 60)}"
         raise LeafTypeError(what, "boxes: Conv2dIdentityBlockSwizzle", "leave out swizzle=")
     batch, channels, *sizes = _whole("images", images, 5)
     count, *kernel = _whole("filters", filters, 4)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from ...core import element as types
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError, Unproven
-from ...core.int_tuple import shown
+from ...core.int_tuple import quoted, shown
 from ...core.ints import is_int, known
 from ...core.layout import Layout
 from ...core.leaf_arithmetic import ceil_div
@@ -223,7 +223,7 @@ def mmad(
     arch = as_architecture(arch)
     for name, given in (("init", init), ("vector", vector), ("scaled", scaled), ("sparse", sparse)):
         if not isinstance(given, bool):
-            raise LeafTypeError(f"mmad with {name}={given!r:.40}", "True or False", f"write {name}=True")
+            raise LeafTypeError(f"mmad with {name}={quoted(given, 40)}", "True or False", f"write {name}=True")
     ends = [(a, "L0A"), (b, "L0B"), (c, "L0C"), *([(bias, "Bias")] if bias is not None else [])]
     for t, place in ends:
         _require_position(t, place)
@@ -339,7 +339,7 @@ def _fields(m: int, n: int, k: int, arch: Architecture, init: bool, unit_flag: i
     """The fields of MmadParams."""
     if not is_int(unit_flag) or unit_flag not in (0, 2, 3):
         fix = "use 2, and 3 in the last Mmad of an accumulator"
-        raise RangeError(f"mmad with unit_flag={unit_flag}", "0, 2 or 3", fix)
+        raise RangeError(f"mmad with unit_flag={shown(unit_flag, 40)}", "0, 2 or 3", fix)
     if vector:
         if not require("<=", m, 1, lambda: "mmad of a vector"):
             raise RangeError(f"mmad of a vector with {m} rows", "one row", "leave out vector=True")

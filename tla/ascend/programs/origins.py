@@ -339,7 +339,7 @@ class Origins(Machine):
         """Sums as they leave L0C: with the scale of its own column each; GARBAGE where that is another."""
         import numpy as np
 
-        if scale is None:
+        if scale is None or not values.size:
             return values
         which, _, column = self._coordinates(scale)
         good = (values >= _SUM) & (which >= 0) & (which == which.max()) & (column == (values & (_MOST - 1)))

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...core.arithmetic import round_up
 from ...core.element import Element
 from ...core.errors import LeafTypeError
+from ...core.int_tuple import quoted
 from ...core.layout import Layout, require_origin
 from ...core.leaf_arithmetic import ceil_div
 from ...tensors.tensor import Tensor
@@ -130,7 +131,7 @@ def padded(name: str, x: Operand, way: str, block: tuple[int, int]) -> Padded:
     """
     fix = f"leave out padding={{{name!r}: ...}}"
     if not isinstance(way, str) or way not in WAYS:
-        raise LeafTypeError(f"padding={{{name!r}: {way!r:.40}}}", f"one of {', '.join(WAYS)}", fix)
+        raise LeafTypeError(f"padding={{{name!r}: {quoted(way, 40)}}}", f"one of {', '.join(WAYS)}", fix)
     if x.tag not in (RowMajor, ColumnMajor):
         raise LeafTypeError(f"{way} of {name} of the tag {x.tag}", "RowMajor or ColumnMajor", fix)
     if x.element.bits < 8:

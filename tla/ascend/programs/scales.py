@@ -14,7 +14,7 @@ from typing import Any
 
 from ...core.element import Element, fp8_e8m0
 from ...core.errors import LeafTypeError, RangeError
-from ...core.int_tuple import leaves, modes_of
+from ...core.int_tuple import leaves, modes_of, quoted
 from ...core.ints import known
 from ...core.layout import Layout, require_origin
 from ...core.leaf_arithmetic import ceil_div
@@ -81,7 +81,9 @@ def padded_scales(problem: tuple[int, int, int], wanted: bool, given: Any) -> di
     if given is None:
         return {}
     if not isinstance(given, (tuple, list)) or len(given) != 2:
-        raise RangeError(f"scales={given!r:.40}", "a pair: the scales of A, and those of B", "write scales=(x, y)")
+        raise RangeError(
+            f"scales={quoted(given, 40)}", "a pair: the scales of A, and those of B", "write scales=(x, y)"
+        )
     (m, n, k), found = problem, {}
     blocks = -(-k // MX_BLOCK)
     for name, x, sizes in zip(("scaleA", "scaleB"), given, ((m, blocks), (blocks, n))):

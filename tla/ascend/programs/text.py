@@ -399,6 +399,11 @@ def require_language(language: object, name: object) -> None:
     """RangeError for a language that no block is written in, and for what is no name of C++."""
     if not isinstance(language, str) or language not in LANGUAGES:
         raise RangeError(f"a block in {shown(language)}", f"one of {', '.join(LANGUAGES)}", "write text('ascendc')")
+    require_kernel_name(name)
+
+
+def require_kernel_name(name: object) -> None:
+    """RangeError for what is no name of C++."""
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or name in CPP_WORDS:
         raise RangeError(f"a kernel named {shown(name)}", "a name of C++", "write name='kernel_main'")
 

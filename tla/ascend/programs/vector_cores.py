@@ -16,6 +16,7 @@ from typing import Any
 
 from ...core.element import Element
 from ...core.errors import LeafTypeError
+from ...core.int_tuple import quoted
 from ...core.layout import Layout
 from ...core.leaf_arithmetic import ceil_div, smaller
 from ...tensors.tensor import Tensor
@@ -47,7 +48,7 @@ def require_split(
     """LeafTypeError for another way, and for results that do not take it."""
     if not isinstance(split, str) or split not in SPLIT_MODES:
         expected = f"None, or one of {', '.join(SPLIT_MODES)}"
-        raise LeafTypeError(f"split={split!r:.40} of a block", expected, "leave it out")
+        raise LeafTypeError(f"split={quoted(split, 40)} of a block", expected, "leave it out")
     for wrong, what, expected in (
         ("AtlasA" in arch.name, f"on {arch}", "on Ascend950"),
         (c[1] is not RowMajor, f"with C of the tag {c[1]}", "C of RowMajor"),

@@ -14,6 +14,7 @@ from typing import Any
 
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError
+from ...core.int_tuple import quoted
 from ..vectors.forms import MODES as COMPARISONS, SPECIAL, Special, repeat_of
 from ..vectors.gathered import LoggedGather
 from ..vectors.instruction import (
@@ -71,7 +72,7 @@ Operand = tuple[str, int, Element]
 def whole(n: Any) -> int:
     """An integer of a log; TypeError for what is none."""
     if not isinstance(n, int):
-        raise TypeError(f"{n!r:.40} is no integer")
+        raise TypeError(f"{quoted(n, 40)} is no integer")
     return int(n)
 
 
@@ -133,7 +134,7 @@ def gather(args: list[Any], operand: Callable[[Any], Operand]) -> Compute:
     """
     sides, numbers = [operand(x) for x in args[:3]], args[3:]
     if len(numbers) != 2 or not all(map(_is_integer, numbers)) or any(place != "UB" for place, *_at in sides):
-        what = f"{GATHERS} of {len(sides)} tensors at {', '.join(place for place, *_at in sides)} and {numbers!r:.40}"
+        what = f"{GATHERS} of {len(sides)} tensors at {', '.join(place for place, *_at in sides)} and {quoted(numbers, 40)}"
         raise LeafTypeError(what, "three tensors in UB, srcBaseAddr and count", "log it with the stand-in")
     if not 0 <= numbers[1] <= MOST_COUNT:
         raise RangeError(f"{GATHERS} of {numbers[1]} elements", f"0 to {MOST_COUNT}", "gather what is in UB")
@@ -245,7 +246,7 @@ def _strided(special: Special) -> tuple[str, ...]:
 
 def _number(name: str, given: Any) -> float:
     if isinstance(given, bool) or not isinstance(given, (int, float)):
-        raise LeafTypeError(f"{name} with the scalar {given!r:.40}", "a number", "log its value")
+        raise LeafTypeError(f"{name} with the scalar {quoted(given, 40)}", "a number", "log its value")
     return float(given)
 
 

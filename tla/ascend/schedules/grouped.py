@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...core.errors import LeafTypeError
+from ...core.int_tuple import quoted
 from ...core.ints import IntLike
 from .block import Block
 from .pieces import TailInPieces
@@ -39,7 +40,7 @@ def grouped(
         raise LeafTypeError(f"grouped of a {type(problems).__name__}", "a list of problems", fix)
     if not isinstance(swizzle, BlockSwizzle) or not (swizzle.deal is in_turn or isinstance(swizzle.deal, TailInPieces)):
         fix = "write GemmIdentityBlockSwizzle[3, 0]"
-        raise LeafTypeError(f"grouped by {swizzle!r:.60}", "a swizzle that goes from core to core", fix)
+        raise LeafTypeError(f"grouped by {quoted(swizzle, 60)}", "a swizzle that goes from core to core", fix)
     found: list[list[tuple[int, Block]]] = [[] for _ in range(cores)]
     sizes = (sizes_of("a problem of grouped", problem, swizzle.rank) for problem in problems)
     present = [g for g, n in enumerate(sizes) if 0 not in n]

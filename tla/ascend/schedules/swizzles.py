@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ...core.errors import LeafTypeError, RangeError
-from ...core.int_tuple import shown
+from ...core.int_tuple import quoted, shown
 from ...core.ints import leaf
 from .block import Block
 from .orders import columns, lines, snake, windows_of_4, zigzag
@@ -96,7 +96,9 @@ def require_product_swizzle(what: str, given: object) -> None:
     """LeafTypeError for what is no block swizzle of a product; what: which is dealt by it."""
     if not isinstance(given, BlockSwizzle) or given.rank != 3:
         expected = "a block swizzle of (m, n, k)"
-        raise LeafTypeError(f"{what} dealt by {given!r:.60}", expected, "write swizzle=GemmIdentityBlockSwizzle[3, 0]")
+        raise LeafTypeError(
+            f"{what} dealt by {quoted(given, 60)}", expected, "write swizzle=GemmIdentityBlockSwizzle[3, 0]"
+        )
 
 
 #: The orders without an offset.

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...core.errors import LeafTypeError, RangeError
-from ...core.int_tuple import modes_of, shown
+from ...core.int_tuple import modes_of, quoted, shown
 from ...core.layout import Layout
 from ...core.leaf_arithmetic import ceil_div, larger, smaller
 from ..architecture import Architecture
@@ -39,7 +39,7 @@ def to_both(
     Raises LeafTypeError for another split, RangeError for a tile that does not hold half.
     """
     if split not in SPLITS:
-        what = f"split={split!r:.40} of a transfer"
+        what = f"split={quoted(split, 40)} of a transfer"
         raise LeafTypeError(what, f"one of {', '.join(SPLITS)}", 'write split="SPLIT_M"')
     mode, _unit, value, field = SPLITS[split]
     half, c0 = half_of(split, src.valid[mode]), int(dst.element.C0)

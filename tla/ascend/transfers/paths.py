@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ...core import element as types
 from ...core.element import Element
 from ...core.errors import LeafTypeError
-from ...core.int_tuple import depth, leaves, modes_of, rank
+from ...core.int_tuple import depth, leaves, modes_of, rank, shown
 from ...core.ints import known
 from ...core.layout import Layout
 from ...core.questions import equal
@@ -220,7 +220,7 @@ def path_of(
     if not paths:
         known = sorted({str(p.dst_tag) for p in joined})
         fix = "leave out tag=, or write one of these"
-        raise LeafTypeError(f"{what} with tag={tag!s:.40}", f"tag={' or '.join(known)}", fix)
+        raise LeafTypeError(f"{what} with tag={shown(tag, 40)}", f"tag={' or '.join(known)}", fix)
     may: list[Path] = []
     for path in paths:
         if element.bits not in path.bits:

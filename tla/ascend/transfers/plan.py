@@ -17,8 +17,8 @@ from typing import Any
 from ...algebra.modes import group
 from ...core import element as types
 from ...core.element import Element
-from ...core.errors import LeafTypeError, RangeError, Reason, Unproven
-from ...core.int_tuple import rank, shown
+from ...core.errors import LeafTypeError, RangeError, Reason, Unproven, require_type
+from ...core.int_tuple import quoted, rank, shown
 from ...core.layout import Layout
 from ...core.leaf_arithmetic import smaller
 from ...core.questions import require
@@ -85,6 +85,7 @@ class Transfer(tuple[Any, ...]):
 
         Raises what `x.at` of a size raises.
         """
+        require_type(values, Mapping, "at(...) of", "values by the names of sizes", "write at(M=100)")
         found = Transfer(steps_at(self, {**values, **named}))
         found.beyond, found.reads_beyond = (value_at(n, {**values, **named}) for n in (self.beyond, self.reads_beyond))
         return found
@@ -238,9 +239,9 @@ def _require_options(ends: tuple[str, str], given: dict[str, Any]) -> None:
     for name, value in given.items():
         unsaid, has, where = _OPTIONS[name]
         if isinstance(unsaid, bool) and not isinstance(value, bool):
-            raise LeafTypeError(f"{name}={value!r:.40} of a transfer", "True or False", f"write {name}=True")
+            raise LeafTypeError(f"{name}={quoted(value, 40)} of a transfer", "True or False", f"write {name}=True")
         if not (value is unsaid or (isinstance(value, str) and value == unsaid)) and not has(ends):
-            what = f"{name}={value!r:.40} of a transfer from {ends[0]} to {ends[1]}"
+            what = f"{name}={quoted(value, 40)} of a transfer from {ends[0]} to {ends[1]}"
             raise LeafTypeError(what, f"{name}= {where} only", f"leave out {name}=")
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from ...core import element as types
 from ...core.errors import LeafTypeError, RangeError, Unproven
-from ...core.int_tuple import shown
+from ...core.int_tuple import quoted, shown
 from ...core.leaf_arithmetic import ceil_div
 from ...core.questions import at_most, divides, equal
 from ...tensors.tensor import Tensor
@@ -67,7 +67,7 @@ def _index(src: Side, dst: Side, index: Tensor, arch: Architecture) -> Side:
         raise LeafTypeError(what, "int8 on AtlasA2 or AtlasA3, from nZ to nZ", "leave out index=")
     if position_of(index.position) != "L1" or nZ[types.int32](index.layout) is not True:
         fix = "make it with MakeLayout[int32, nZ](k // 8, n)"
-        raise LeafTypeError(f"index={index!r:.60}", "a tensor at L1, bytes in nZ blocks of 8 by 16", fix)
+        raise LeafTypeError(f"index={quoted(index, 60)}", "a tensor at L1, bytes in nZ blocks of 8 by 16", fix)
     beside = side_of(index, types.uint8)
     require_place("L1", beside, arch)
     wanted = ceil_div(dst.valid[0], STORED), dst.valid[1]

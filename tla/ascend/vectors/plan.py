@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from ...core.cache import LIMIT, memory
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError, Unproven
-from ...core.int_tuple import shown
+from ...core.int_tuple import quoted, shown
 from ...core.values import require_numbers
 from ...tensors.tensor import Tensor
 from ..architecture import AtlasA2, as_architecture
@@ -93,11 +93,11 @@ def vector(
             return made
         _require_scalar(name, scalar, made[0].elements[-1])
         return tuple(replace(i, scalar=scalar) for i in made)
+    _require_operation(name, len(srcs), scalar)
     first = isinstance(mode, str) and mode == SCALAR_FIRST and name in EITHER
     if mode is not None and not first and not (isinstance(mode, str) and not mode):
         expected = f"mode= of Compare, or {SCALAR_FIRST!r} of {', '.join(EITHER)}"
-        raise LeafTypeError(f"{name} with mode={mode!r:.40}", expected, "leave out mode=")
-    _require_operation(name, len(srcs), scalar)
+        raise LeafTypeError(f"{name} with mode={quoted(mode, 40)}", expected, "leave out mode=")
     if name in COUNT_ONLY:
         what = f"{name}, which has no mask and no strides"
         raise LeafTypeError(
@@ -141,7 +141,7 @@ def _require_scalar(name: str, scalar: Any, element: Element) -> None:
     import numpy as np
 
     if isinstance(scalar, bool) or not isinstance(scalar, (int, float)):
-        raise LeafTypeError(f"{name} with scalar={scalar!r:.40}", "a number", "write scalar=1.5")
+        raise LeafTypeError(f"{name} with scalar={quoted(scalar, 40)}", "a number", "write scalar=1.5")
     require_numbers(f"the scalar of {name}", np.asarray(scalar), dtype_of(element))
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ...core import element as types
 from ...core.element import Element
 from ...core.errors import LeafTypeError, RangeError, Unproven
-from ...core.int_tuple import shown
+from ...core.int_tuple import quoted, shown
 from ...core.leaf_arithmetic import plus
 from ...tensors.tensor import Tensor
 from ..element import as_element, element_of
@@ -51,9 +51,9 @@ def planned(name: str, tensors: tuple[Tensor, ...], mode: str, given: Any, room:
         what = f"{name} of {len(tensors) - 1} sources"
         raise LeafTypeError(what, f"{len(special.operands) - 1}", f"give {', '.join(special.operands)}")
     if special.form == "bits" and mode not in MODES:
-        raise LeafTypeError(f"{name} with mode={mode!r:.40}", f"one of {', '.join(MODES)}", 'write mode="LT"')
+        raise LeafTypeError(f"{name} with mode={quoted(mode, 40)}", f"one of {', '.join(MODES)}", 'write mode="LT"')
     if special.form != "bits" and mode:
-        raise LeafTypeError(f"{name} with mode={mode!r:.40}", "mode= of Compare and Compares", "leave out mode=")
+        raise LeafTypeError(f"{name} with mode={quoted(mode, 40)}", "mode= of Compare and Compares", "leave out mode=")
     call = Call(name, special, tensors, _elements(name, special, tensors, given), mode)
     sizes = _sizes(call)
     if 0 in sizes:

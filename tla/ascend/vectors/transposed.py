@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...core.errors import LeafTypeError, RangeError, Reason
+from ...core.int_tuple import quoted
 from .instruction import MOST_REPEATS, VectorInstruction
 
 #: The blocks of each operand, and the bytes of one.
@@ -85,7 +86,7 @@ def require_table(name: str, lists: list[Any]) -> tuple[int, ...]:
     if len(lists) != 2 or any(
         not isinstance(x, list) or any(isinstance(n, bool) or not isinstance(n, int) for n in x) for x in lists
     ):
-        raise LeafTypeError(f"{name} of {lists!r:.60}", "two lists of addresses", "log it with the stand-in")
+        raise LeafTypeError(f"{name} of {quoted(lists, 60)}", "two lists of addresses", "log it with the stand-in")
     if [len(x) for x in lists] != [BLOCKS, BLOCKS]:
         what = f"{name} of {' and '.join(str(len(x)) for x in lists)} blocks"
         raise RangeError(what, f"{BLOCKS} of each operand", "log it with the stand-in")
