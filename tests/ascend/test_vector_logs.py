@@ -125,6 +125,15 @@ def test_a_fault_in_a_log_of_a_vector_core_is_found(fault):
     assert kind in {f.kind for f in report.findings}, str(report)
 
 
+def test_an_address_behind_every_memory_is_refused():
+    for call, at in (("Add", 0), ("Cast", 1)):
+        with pytest.raises(RangeError, match=f"{call} that reaches byte 109951162"):
+            check(changed(SUM, call, 0, field(at, "address", 1 << 40)), *KERNELS[SUM])
+    name, change = "VnchwND2NZ 1030x6", lambda x: x["args"][0].__setitem__(3, 1 << 40)
+    with pytest.raises(RangeError, match="TransDataTo5HD that reaches byte 109951162"):
+        check(changed(name, "TransDataTo5HD", 0, change), transposed_tensors(name), [Copied("B", "A")])
+
+
 # ------------------------------------------------------------------------------------------------------- transposes
 
 #: Paddings by TransDataTo5HD: the element type, and the sizes.

@@ -22,7 +22,7 @@ from ..transfers.instruction import TransferInstruction
 from ..transfers.side import offsets_in
 from .logs import read_log
 from .machine import Machine
-from .memory import Ledger, Memories, Reach, Touched, reach_of, twice, unit_at
+from .memory import Ledger, Memories, Reach, Touched, faults_of, reach_of
 from .origins import POISON, ZERO, Origins, Term, joined
 from .queues import Queues
 from .results import Computed, Copied, Finding, Product, Report
@@ -380,16 +380,8 @@ def _reach(event: Event, memories: Memories, found: _Findings) -> Reach | None:
     except RangeError as error:
         found.add(Finding("outside", f"{_where(event)} touches {error.reason.what}", event))
         return None
-    if (double := twice(event.statement, memories)) is not None:
-        byte = int(double.cells[0]) * memories.bits // 8
-        found.add(Finding("order", f"{_where(event)} writes byte {byte} of {double.memory} twice, in no order", event))
-    for place, at, unit in unit_at(event.statement, memories):
-        if at % unit:
-            found.add(
-                Finding(
-                    "outside", f"{_where(event)} begins at byte {at} of {place}, which is no multiple of {unit}", event
-                )
-            )
+    for kind, what in faults_of(event.statement, memories):
+        found.add(Finding(kind, f"{_where(event)} {what}", event))
     for places in (*reach.reads, *reach.writes):
         end = memories.ends.get(places.memory)  # in other memories all lies inside
         if end is not None and (reason := memories.outside(places, end)):

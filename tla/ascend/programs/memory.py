@@ -259,40 +259,57 @@ def moves_of(s: Move, memories: Memories) -> list[Copy]:
 
 
 @_kept
-def twice(s: Any, memories: Memories) -> Places | None:
+def faults_of(s: Any, memories: Memories) -> list[tuple[str, str]]:
+    """The faults of an instruction by itself, each as its kind and what it does: it begins off the unit of a memory, or
+    writes a place twice."""
+    found = [
+        ("outside", f"begins at byte {at} of {place}, which is no multiple of {unit}")
+        for place, at, unit in _begins(s, memories)
+        if at % unit
+    ]
+    double = _twice(s, memories) if isinstance(s, Move) else None
+    if double is not None:
+        byte = int(double.cells[0]) * memories.bits // 8
+        found.append(("order", f"writes byte {byte} of {double.memory} twice, in no order"))
+    return found
+
+
+def _twice(s: Move, memories: Memories) -> Places | None:
     """The first place that a move writes twice, from two places: which of the two stays, no manual says. None of others."""
     import numpy as np
 
-    for copy in moves_of(s, memories) if isinstance(s, Move) else ():
-        begin = np.full(copy.dst.cells.shape, NOWHERE)
+    for copy in moves_of(s, memories):
+        if not (cells := copy.dst.cells).size:
+            continue
+        there = np.zeros(int(cells.max() - cells.min()) + 1, bool)
+        there[cells - cells.min()] = True
+        if np.count_nonzero(there) == cells.size:
+            continue
+        begin = np.full(cells.shape, NOWHERE)
         begin[copy.inside] = copy.src.cells
-        to, first, which = np.unique(copy.dst.cells, return_index=True, return_inverse=True)
-        if to.size < begin.size and (odd := begin != begin[first][which.reshape(begin.shape)]).any():
-            return replace(copy.dst, cells=copy.dst.cells[odd][:1])
+        _to, first, which = np.unique(cells, return_index=True, return_inverse=True)
+        if (odd := begin != begin[first][which.reshape(begin.shape)]).any():
+            return replace(copy.dst, cells=cells[odd][:1])
     return None
 
 
-def unit_at(s: Any, memories: Memories) -> Iterator[tuple[str, int, int]]:
-    """The memories that a statement has a tile in, the byte that each begins at, and the bytes that it begins at a
-    multiple of."""
-    arch, found = memories.program.arch, []
+def _begins(s: Any, memories: Memories) -> Iterator[tuple[str, int, int]]:
+    """The memories that a move or a product has a tile in, the byte that each begins at, and the bytes that it begins at
+    a multiple of."""
+    found, units = [], memories.program.arch.alignment
     if isinstance(s, Move):
         i = s.instruction
-        found = [
-            (s.dst, i.dst, memories.width_at(s.dst, i.element)),
-            (s.src, i.src, memories.width_at(s.src, i.element)),
-        ]
+        found = [(name, at, memories.width_at(name, i.element)) for name, at in ((s.dst, i.dst), (s.src, i.src))]
     elif isinstance(s, Multiply):
-        m = s.instruction
-        total, left, right = m.elements
-        found = [(s.dst, m.dst, total.bits), (s.a, m.a, left.bits), (s.b, m.b, right.bits)]
-        found += [(s.bias, m.bias, total.bits)] if s.bias is not None else []
+        m, units = s.instruction, {**units, **ALIGNED}
+        total, left, right = (e.bits for e in m.elements)
+        found = [(s.dst, m.dst, total), (s.a, m.a, left), (s.b, m.b, right)]
+        found += [(s.bias, m.bias, total)] if s.bias is not None else []
     for name, at, bits in found:
         buffer = memories.program.buffers[name]
         if buffer.position != "GM":
             place = "UB" if buffer.position in _UNIFIED else buffer.position
-            unit = ALIGNED.get(place, arch.alignment[place]) if isinstance(s, Multiply) else arch.alignment[place]
-            yield buffer.position, buffer.address + at * bits // 8, unit
+            yield buffer.position, buffer.address + at * bits // 8, units[place]
 
 
 def _with_index(s: Move) -> bool:

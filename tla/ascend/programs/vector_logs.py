@@ -63,6 +63,8 @@ ALL_BITS = (1 << 128) - 1
 _MOST_OF_BITS = MOST_REPEATS // 4 * 4
 #: The most elements of a call: those of 256 KiB.
 MOST_COUNT = 1 << 18
+#: More bytes than any UB has.
+MOST_BYTES = 1 << 20
 #: The ways in which Cast rounds: AscendC's RoundMode.
 MODES = 8
 #: The memory, the element that it begins at, and the element type of an operand.
@@ -291,6 +293,9 @@ def _require_in_turn(made: tuple[VectorInstruction, ...]) -> None:
 
     sides = [[_bytes(rows, e) for rows, e in zip(i.by_repeats(), i.elements)] for i in made]
     last = max((int(rows.max()) for side in sides for rows in side if rows.size), default=0)
+    if last >= MOST_BYTES:
+        what = f"{made[0].name} that reaches byte {last} of UB"
+        raise RangeError(what, f"less than {MOST_BYTES}", "log the addresses that it is given")
     turns = np.cumsum([0, *(i.parameters["repeatTimes"] for i in made)])
     written = np.full(last + 1, turns[-1])
     for begin, (to, *_read) in zip(turns, sides):
