@@ -94,6 +94,19 @@ def test_a_tile_of_one_fractal_that_leaves_in_halves_is_proved():
         assert [*stated(*made.program_at(known, 0))] == [*stated(known.programs[0], {})]
 
 
+@pytest.mark.parametrize(
+    ("m", "n", "few"), amount([(64, 64, False), (1, 256, True)], [(128, 128, False), (64, 64, False), (1, 256, True)])
+)
+def test_sizes_that_facts_exclude_are_not_asked_for(m, n, few):
+    """Of tails of few fractals Mmads need a barrier between two: where facts exclude them there is none, and it is right."""
+    problem = dim("M", multiple_of=m, at_most=2**20), dim("N", multiple_of=n, at_most=2**20), dim("K", at_most=2**20)
+    made = block(problem, (128, 256, 64), (128, 256, 64))
+    assert made.check().holds
+    assert ("PipeBarrier<PIPE_M>" in made.text()) == few
+    x, y = np.ones((2 * m, 20)), np.ones((20, n))
+    assert (made.execute(x, y) == 20).all()
+
+
 @pytest.mark.parametrize("names", amount(["S S S"], ["S S S", "S S K", "S N S", "M S S"]))
 def test_a_name_that_stands_twice_is_one_size(names):
     """Of a square matrix every class of tails that any of its sides has."""

@@ -19,7 +19,7 @@ from ...symbolic.conditions import Condition, assuming
 from ..schedules import BlockSwizzle
 from .any_order import MANY, Tiles, prove_order
 from .any_paddings import AnyPaddings
-from .any_sizes import CORE, CORES, AnyCore, around, buffers_of, conditions_of, facts_of, require_few
+from .any_sizes import CORE, CORES, AnyCore, around, buffers_of, conditions_of, facts_of, require_few, unit_of
 from .any_text import ascendc
 from .block import Plan
 from .catlass import catlass_of
@@ -209,9 +209,12 @@ class AnyMatmulBlock:
             return None
 
     def _kinds(self) -> Iterator[dict[str, int]]:
-        """The sizes of blocks whose statements differ: those of few fractals have a barrier between Mmads."""
+        """The sizes of blocks whose statements differ: those of few fractals, which facts may exclude, have a barrier between
+        Mmads."""
         m, n, _ = self.plan.tiling.l1
-        sizes = [{"tileM": 16, "tileN": 16, "rowsM": 16}]
+        least = [math.gcd(t, unit_of(x)) for t, x in zip((m, n), self.problem)]
+        rows, columns = least if min(least) >= 16 else (16, 16)
+        sizes = [{"tileM": rows, "tileN": columns, "rowsM": rows}]
         sizes += (
             [{"tileM": m, "tileN": n, "rowsM": m}] if m // 16 * (n // 16) >= FEW_FRACTALS or self.plan.vectors else []
         )
