@@ -154,7 +154,8 @@ class AnyMatmulBlock:
             b, beside["index"] = densified(b, (block.problem[2], block.problem[1]))
         if self.paddings is not None and block.paddings is not None:
             block = replace(block, paddings=self.paddings.at(block.paddings))
-        return executed(block, [self.program_at(block, core) for core in range(self.cores)], a, b, bias, beside, before)
+        busy = [core for core, blocks in enumerate(block.schedule.table) if blocks]
+        return executed(block, [self.program_at(block, core) for core in busy], a, b, bias, beside, before)
 
     def _block_of(self, sizes: tuple[int, int, int]) -> MatmulBlock:
         """The block of a problem of these sizes; RangeError where a number, or a name that stands twice, is another."""
@@ -198,6 +199,8 @@ class AnyMatmulBlock:
 
     def _checked(self, b: MatmulBlock) -> Report:
         """The report of the program for one problem."""
+        for blocks in b.schedule.table:
+            b.require_few(blocks)
         made = ((*self.program_at(b, core), b.result(blocks)) for core, blocks in enumerate(b.schedule.table))
         return together(check_program(program, [result], values) for program, values, result in made)
 
