@@ -27,7 +27,7 @@ COLUMNS, REPEAT = 16, 256
 
 
 class Beside(NamedTuple):
-    """What vector cores have of UB: (rows, columns) of a tile, and how often C of a block is there, 0 over a workspace."""
+    """The part of UB that vector cores have: (rows, columns) of a tile, and the stages of C, 0 over a workspace."""
 
     ub: tuple[int, int]
     stages: int
@@ -77,7 +77,7 @@ class Behind:
         self._kept: dict[tuple[int, int], tuple[_Work, ...]] = {}
 
     def of(self, m: int, n: int) -> tuple[_Work, ...]:
-        """What each vector core has to do for a block of m by n."""
+        """The work of each vector core for a block of m by n."""
         if (m, n) not in self._kept:
             cores = range(self._plan.vectors)
             self._kept[m, n] = tuple(self._of_tiles([x for _, x in tiles_of(self._plan, (m, n), i)]) for i in cores)

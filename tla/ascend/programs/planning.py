@@ -279,7 +279,7 @@ class _Space:
     def _cheapest_behind(
         self, l1: tuple[int, int], kinds: list[tuple[int, int, int]], share: int
     ) -> list[tuple[int, int]]:
-        """What vector cores take at least with each tile of UB: behind the last block, and of all."""
+        """The least cycles of vector cores with each tile of UB: behind the last block, and of all."""
         if l1 not in self._least_behind:
             found = []
             for behind in self._behind(l1).values():
