@@ -30,7 +30,7 @@ from tla.ascend import (
     int32,
     zN,
 )
-from tla.ascend.programs import Move, Multiply, PipeBarrier, SetFlag, WaitFlag, any_order
+from tla.ascend.programs import Move, Multiply, PipeBarrier, SetFlag, WaitFlag, any_matmul, any_order
 from tla.ascend.programs.any_order import prove_order
 from tla.ascend.programs.trace import number, of_body
 from tla.ascend.schedules.any_sizes import coordinates
@@ -92,6 +92,33 @@ def test_a_tile_of_one_fractal_that_leaves_in_halves_is_proved():
         x, y, known = rng.integers(-4, 5, (m, k)), rng.integers(-4, 5, (k, n)), made.at(M=m, N=n, K=k)
         np.testing.assert_array_equal(made.execute(x, y), x @ y)
         assert [*stated(*made.program_at(known, 0))] == [*stated(known.programs[0], {})]
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "few"), amount([(64, 64, False), (1, 256, True)], [(128, 128, False), (64, 64, False), (1, 256, True)])
+)
+def test_sizes_that_facts_exclude_are_not_asked_for(m, n, few):
+    """Of tails of few fractals Mmads need a barrier between two: where facts exclude them there is none, and it is right."""
+    problem = dim("M", multiple_of=m, at_most=2**20), dim("N", multiple_of=n, at_most=2**20), dim("K", at_most=2**20)
+    made = block(problem, (128, 256, 64), (128, 256, 64))
+    assert made.check().holds
+    assert ("PipeBarrier<PIPE_M>" in made.text()) == few
+    x, y = np.ones((2 * m, 20)), np.ones((20, n))
+    assert (made.execute(x, y) == 20).all()
+
+
+def test_cores_without_a_block_are_not_executed(monkeypatch):
+    made, ran = block(dims("M N K"), *TILES, cores=500), []
+    one = type(made).program_at
+    monkeypatch.setattr(type(made), "program_at", lambda self, known, core: ran.append(core) or one(self, known, core))
+    assert (made.execute(np.ones((40, 30)), np.ones((30, 70))) == 30).all()
+    assert ran == [0, 1, 2, 3]
+
+
+def test_what_has_too_many_events_is_refused_before_any_is_gone_through(monkeypatch):
+    monkeypatch.setattr(any_matmul, "check_program", lambda *_: pytest.fail("a program is gone through"))
+    with pytest.raises(RangeError, match="more than 1000000 events"):
+        block(dims("M N K", multiple_of=2048), *TILES).check()
 
 
 @pytest.mark.parametrize("names", amount(["S S S"], ["S S S", "S S K", "S N S", "M S S"]))

@@ -550,8 +550,9 @@ def test_what_a_plan_chooses_is_not_given():
             plan((64, 64, 64), **more)
 
 
-def test_the_reason_names_the_tile_of_vector_cores():
+def test_the_reason_names_the_tile_of_vector_cores(monkeypatch):
     """And what is bound by them says so: of a short k one core's vector cores take longest."""
+    monkeypatch.setattr(planning, "SIZES", (64, 128))
     found = plan(
         (128, 128, 32), cores=1, c=float32, d=half, activation="gelu", rates=Rates(gm=10**9, l2=10**9, store=10**9)
     )

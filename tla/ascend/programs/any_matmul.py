@@ -21,7 +21,7 @@ from ..schedules import BlockSwizzle
 from ..transfers.halves import SPLITS
 from .activations import BESIDE
 from .any_activations import ActivatedCore
-from .any_names import CORE, CORES, around, facts_of, require_few
+from .any_names import CORE, CORES, around, facts_of, require_few, unit_of
 from .any_order import MANY, Tiles, prove_order
 from .any_paddings import AnyPaddings
 from .any_sizes import AnyCore, buffers_of, conditions_of
@@ -161,7 +161,8 @@ class AnyMatmulBlock:
             b, beside["index"] = densified(b, (block.problem[2], block.problem[1]))
         if self.paddings is not None and block.paddings is not None:
             block = replace(block, paddings=self.paddings.at(block.paddings))
-        return executed(block, [self.program_at(block, core) for core in range(self.cores)], a, b, bias, beside, before)
+        busy = [core for core, blocks in enumerate(block.schedule.table) if blocks]
+        return executed(block, [self.program_at(block, core) for core in busy], a, b, bias, beside, before)
 
     def _block_of(self, sizes: tuple[int, int, int]) -> MatmulBlock:
         """The block of a problem of these sizes; RangeError where a number, or a name that stands twice, is another."""
@@ -205,6 +206,8 @@ class AnyMatmulBlock:
 
     def _checked(self, b: MatmulBlock) -> Report:
         """The report of the program for one problem."""
+        for blocks in b.schedule.table:
+            b.require_few(blocks)
         made = ((*self.program_at(b, core), b.results(blocks)) for core, blocks in enumerate(b.schedule.table))
         return together(check_program(program, results, values) for program, values, results in made)
 
@@ -216,10 +219,14 @@ class AnyMatmulBlock:
             return None
 
     def _kinds(self) -> Iterator[dict[str, int]]:
-        """The sizes of blocks whose statements differ: those of few fractals have a barrier between Mmads."""
+        """The sizes of blocks whose statements differ: those of few fractals, which facts may exclude, have a barrier between
+        Mmads."""
         m, n, _ = self.plan.tiling.l1
-        sizes = [{"tileM": 16, "tileN": 16, "rowsM": 16}]
-        sizes += [{"tileM": 1, "tileN": 1, "rowsM": 1}] if self.plan.split in SPLITS else []  # the second core has none
+        least = [math.gcd(t, unit_of(x)) for t, x in zip((m, n), self.problem)]
+        rows, columns = least if min(least) >= 16 else (16, 16)
+        sizes = [{"tileM": rows, "tileN": columns, "rowsM": rows}]
+        if self.plan.split in SPLITS:  # of few rows or columns the second core has none
+            sizes.append({"tileM": least[0], "tileN": least[1], "rowsM": least[0]})
         sizes += (
             [{"tileM": m, "tileN": n, "rowsM": m}] if m // 16 * (n // 16) >= FEW_FRACTALS or self.plan.vectors else []
         )

@@ -6,16 +6,19 @@ Source: ours, of CANN's rates.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
 from ...algebra.codomain import cosize
 from ...core.arithmetic import round_up
+from ..transfers.side import tensor_at
 from .activations import BESIDE, STAGES, Activation
-from .block import Plan
-from .estimate import PACKAGE, Rates, packages
-from .vector_cores import MOST_UB, in_ub, share, tiles_of
+from .block import Plan, placed
+from .estimate import PACKAGE, Costs, Rates, packages
+from .statements import Part
+from .vector_cores import MOST_UB, buffer_rows, in_ub, share, tiles_of
 
 #: How many heights of tiles of vector cores are tried, each half of the one before; and how many widths.
 HEIGHTS, WIDTHS = 3, 2
@@ -24,7 +27,7 @@ COLUMNS, REPEAT = 16, 256
 
 
 class Beside(NamedTuple):
-    """What vector cores have of UB: (rows, columns) of a tile, and how often C of a block is there, 0 over a workspace."""
+    """The part of UB that vector cores have: (rows, columns) of a tile, and the stages of C, 0 over a workspace."""
 
     ub: tuple[int, int]
     stages: int
@@ -70,11 +73,11 @@ class Behind:
     def __init__(self, plan: Plan, rates: Rates, beside: Beside) -> None:
         assert plan.activation is not None
         self._of = replace(plan.activation, tile=beside.ub)
-        self._plan, self._rates = replace(plan, activation=self._of), rates
+        self._plan, self._rates, self._beside = replace(plan, activation=self._of), rates, beside
         self._kept: dict[tuple[int, int], tuple[_Work, ...]] = {}
 
     def of(self, m: int, n: int) -> tuple[_Work, ...]:
-        """What each vector core has to do for a block of m by n."""
+        """The work of each vector core for a block of m by n."""
         if (m, n) not in self._kept:
             cores = range(self._plan.vectors)
             self._kept[m, n] = tuple(self._of_tiles([x for _, x in tiles_of(self._plan, (m, n), i)]) for i in cores)
@@ -109,6 +112,11 @@ class Behind:
         """The cycles of MTE3."""
         return -(-m * n * self._of.to.bits // (8 * self._rates.store))
 
+    @functools.cached_property
+    def exact(self) -> Behind:
+        """The same, with the cycles that V takes of the banks; over unified buffers, where C lies as a block does, this one."""
+        return self if self._plan.split is not None else _Exact(self._plan, self._rates, self._beside)
+
     def busy(self, blocks: Iterable[tuple[tuple[int, int], int]]) -> int:
         """The cycles of the busiest pipe of vector cores, of blocks (m, n), each so many times."""
         totals: dict[tuple[int, int], int] = {}
@@ -121,6 +129,27 @@ class Behind:
     def tail(self, m: int, n: int) -> int:
         """The cycles behind the store of a block: its tiles come, are computed and leave, one behind another."""
         return max(_through(work) for work in self.of(m, n))
+
+
+class _Exact(Behind):
+    """The least cycles of vector cores, with those of V as they are, but for the stage that a tile lies in."""
+
+    @functools.cached_property
+    def _costs(self) -> Costs:
+        rows = placed(buffer_rows(self._plan), {"tiles": STAGES}, self._plan.arch)
+        return Costs(self._rates, {b.name: b for b in rows}, self._plan.arch)
+
+    def _computed(self, m: int, n: int) -> int:
+        if (m, n) not in self._took:
+            tile, stages = tensor_at("UB", self._of.layout(self._of.element, (m, n))), range(STAGES)
+            made = (self._of.computed("ub0", i, "AIV0.V", f"ub0C{i}", tile) for i in stages)
+            self._took[m, n] = min(sum(self._costs.of_part(s)[1] for s in x if isinstance(s, Part)) for x in made)
+        return self._took[m, n]
+
+    @functools.cached_property
+    def _took(self) -> dict[tuple[int, int], int]:
+        """The cycles of V by the sizes of tiles."""
+        return {}
 
 
 def _through(work: _Work) -> int:

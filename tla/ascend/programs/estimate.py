@@ -281,7 +281,7 @@ class _Pipes:
         else:
             self.free[second] = max(self.free[second], self.flags[s.event, s.id].popleft())
 
-    def run(self, s: Any, costs: _Costs) -> Span | None:
+    def run(self, s: Any, costs: Costs) -> Span | None:
         """Take a statement; its time, where it takes some."""
         if isinstance(s, (SetFlag, WaitFlag, PipeBarrier)):
             self.flag(s)
@@ -326,7 +326,7 @@ class _Pipes:
         self.handed |= {p: (b + cycles, e + cycles) for p, (b, e) in self.handed.items() if p in pipes and e}
 
 
-class _Costs:
+class Costs:
     """The pipe and the cycles of statements on buffers, each once for as long as this is there."""
 
     def __init__(self, rates: Rates, buffers: Mapping[str, Buffer], arch: Architecture) -> None:
@@ -390,7 +390,7 @@ class Clock:
     """The statements of cores of a block over time."""
 
     def __init__(self, plan: Plan, rates: Rates) -> None:
-        self._plan, self._costs, self._sizes = plan, _Costs(rates, plan.buffers, plan.arch), _BySizes(plan)
+        self._plan, self._costs, self._sizes = plan, Costs(rates, plan.buffers, plan.arch), _BySizes(plan)
 
     def spans(self, blocks: Sequence[Block]) -> Iterator[Span]:
         """The transfers and products of a core's blocks over time, in the order of issue."""
@@ -477,7 +477,7 @@ def require_products(count: int) -> None:
 def _before(paddings: Paddings, rates: Rates) -> tuple[int, dict[str, int], tuple[Mapping[str, int], ...]]:
     """The time of the slowest vector core before a product: its cycles, and those of its pipes, in all and for each
     tile."""
-    costs = _Costs(rates, paddings.buffers, paddings.arch)
+    costs = Costs(rates, paddings.buffers, paddings.arch)
     slowest: tuple[int, list[Span]] = 0, []
     for program in paddings.programs:
         pipes, spans, tile = _Pipes(), [], -1

@@ -108,8 +108,12 @@ class MatmulBlock:
         idle = self._program(())  # of any number of cores without a block
         return tuple(self._program(blocks) if blocks else idle for blocks in self.schedule.table)
 
-    def _program(self, blocks: tuple[Block, ...]) -> Program:
+    def require_few(self, blocks: tuple[Block, ...]) -> None:
+        """RangeError for blocks of a core of more statements than are gone through one by one."""
         require_events(sum(-(-b.extents[2] // self.plan.tiling.l0[2]) * _EVENTS for b in blocks))
+
+    def _program(self, blocks: tuple[Block, ...]) -> Program:
+        self.require_few(blocks)
         return Program(self.plan.arch, {**self.tensors, **self.plan.buffers}, tuple(Core(self.plan).statements(blocks)))
 
     def check(self, core: IntLike | None = None) -> Report:

@@ -279,7 +279,7 @@ class _Space:
     def _cheapest_behind(
         self, l1: tuple[int, int], kinds: list[tuple[int, int, int]], share: int
     ) -> list[tuple[int, int]]:
-        """What vector cores take at least with each tile of UB: behind the last block, and of all."""
+        """The least cycles of vector cores with each tile of UB: behind the last block, and of all."""
         if l1 not in self._least_behind:
             found = []
             for behind in self._behind(l1).values():
@@ -319,16 +319,14 @@ class _Space:
         where there is none with fewer than `least`."""
         sizes, ways = self._dealt(tiling.l1)
         cost = _Costs(self.plan, self.rates, self.sizes, tiling.l1, tiling.l0)
-        behind = self._behind(tiling.l1[:2]) or {None: None}
         clocks: dict[Beside | None, Clock] = {}
         took: dict[Any, int] = {}
         found, best = None, []
-        for way, (beside, tiles) in itertools.product(ways, behind.items()):
-            cycles = max(way.memory, tiling.bound)
+        for cycles, way, beside in self._cases(tiling, cost, least):
             for kinds in way.lists:
                 blocks = [sizes[kind] for kind in kinds]
                 if cycles < least and (kinds, beside) not in took:
-                    cycles = max(cycles, self._least_of(cost, tiles, blocks, tiling.unit_flag))
+                    cycles = max(cycles, cost.of_core(blocks, unit_flag=tiling.unit_flag))
                 if cycles >= least:
                     break
                 if (kinds, beside) not in took:
@@ -341,12 +339,26 @@ class _Space:
                 found, least = (way.swizzle, beside), cycles
         return found, min(best)
 
-    def _least_of(
-        self, cost: _Costs, behind: Behind | None, blocks: list[tuple[int, int, int]], unit_flag: bool
-    ) -> int:
+    def _cases(self, tiling: _Tiling, cost: _Costs, least: float) -> Iterable[tuple[int, _Way, Beside | None]]:
+        """The ways of a tiling, of an activation with each tile of UB, and what they take at least: those first that may take
+        fewest. What is no less than `least` may be told by repeats alone."""
+        sizes, ways = self._dealt(tiling.l1)
+        behind = self._behind(tiling.l1[:2])
+        if not behind:
+            return [(max(way.memory, tiling.bound), way, None) for way in ways]
+        found = []
+        for way, (beside, tiles) in itertools.product(ways, behind.items()):
+            lists, cycles = [[sizes[kind] for kind in kinds] for kinds in way.lists], max(way.memory, tiling.bound)
+            for x in (tiles, tiles.exact):
+                if cycles < least:
+                    cycles = max(cycles, *(self._least_of(cost, x, blocks, tiling.unit_flag) for blocks in lists))
+            found.append((cycles, way, beside))
+        return sorted(found, key=lambda case: case[0])
+
+    def _least_of(self, cost: _Costs, behind: Behind, blocks: list[tuple[int, int, int]], unit_flag: bool) -> int:
         """The cycles that a core with these blocks takes at least, and its vector cores behind it."""
         cycles = cost.of_core(blocks, unit_flag=unit_flag)
-        if behind is None or not blocks:
+        if not blocks:
             return cycles
         counts = Counter((m, n) for m, n, _ in blocks)
         head = cost.of_core(blocks[:1], unit_flag=unit_flag)

@@ -67,6 +67,6 @@ class Dealt:
         return Traffic(once * bits // 8, total * bits // 8 - once * bits // 8)
 
     def _modes(self) -> Any:
-        """Of m and n: where each block begins [blocks], the size, its tile, the number of blocks, and a kind."""
+        """The modes m and n: where each block begins [blocks], the size, its tile, the number of blocks, and a kind."""
         s = self.schedule
         return zip(s.coordinates, s.problem, s.tile, s.blocks, (2, 1))

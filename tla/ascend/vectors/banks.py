@@ -81,7 +81,7 @@ def _distinct(rows: Any) -> tuple[Any, Any]:
 
 
 def _table(repeats: Any, places: Any, count: int, most: int) -> Any:
-    """How often each place is there in each of `count` repeats: a row for each."""
+    """Count how often each place is there in each of `count` repeats: a row for each."""
     import numpy as np
 
     # numpy 2.5 types its methods for arrays of a known type alone

@@ -215,7 +215,7 @@ def _best(name: str, operands: list[Operand], sizes: tuple[int, int], scalar: fl
 
 
 class _Repeats(NamedTuple):
-    """What an instruction computes: `mask` columns from (row, column) on, again and again.
+    """The repeats of an instruction: each computes `mask` columns, the first from (row, column) on.
 
     steps   from repeat to repeat, of each operand [elements]
     """
