@@ -550,6 +550,14 @@ def test_what_a_plan_chooses_is_not_given():
             plan((64, 64, 64), **more)
 
 
+def test_tiles_of_which_a_unified_buffer_has_no_room_are_left_out(monkeypatch):
+    """Of 512 by 128 floats, which L0C holds, a vector core holds none."""
+    monkeypatch.setattr(planning, "SIZES", (128, 512))
+    found = plan((512, 128, 64), Ascend950, rates=Rates(), c=float32, split="NO_SPLIT", activation="relu", cores=1)
+    assert {t.l1[:2] for t in found.tried} == {(128, 128)}
+    assert (512, 128) in {t.l1[:2] for t in plan((512, 128, 64), Ascend950, rates=Rates(), c=float32, cores=1).tried}
+
+
 def test_the_reason_names_the_tile_of_vector_cores(monkeypatch):
     """And what is bound by them says so: of a short k one core's vector cores take longest."""
     monkeypatch.setattr(planning, "SIZES", (64, 128))

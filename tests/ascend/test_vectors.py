@@ -497,3 +497,18 @@ def test_a_root_below_one_is_rounded_twice():
         i.execute(made, x)
     exact = 1 / np.sqrt(x.astype(np.float64))
     assert (abs(made - exact) <= 2 * np.spacing(exact.astype(np.float32))).all()
+
+
+def test_what_lies_apart_says_nothing_of_buffers_that_overlap():
+    """A way that is proved for tensors without buffers is not taken for those of one array."""
+    apart = [MakeTensor(None, Layout((64,), (1,)), position="UB") for _ in range(2)]
+    first, again = (vector("Exp", *apart, element=float32) for _ in range(2))
+    assert first == again
+    assert first[0] is not again[0]
+    for buffer in (None, np.zeros(128, np.float32)):
+        part, wide = (MakeTensor(buffer, Layout((n,), (1,)), position="UB") for n in (128, 64))
+        if buffer is None:
+            assert vector("Exp", GetTile(part, (8,), (64,)), wide, element=float32)
+            continue
+        with pytest.raises(Unproven, match="overlaps in part"):
+            vector("Exp", GetTile(part, (8,), (64,)), wide)

@@ -221,6 +221,8 @@ class _Space:
             )
             if any(there and each * wide > self.arch.sizes[table] for there, each, table in tables):
                 continue
+            if self.plan.activation is not None and not self._behind((high, wide)):
+                continue
             alone = -(-m // high) * -(-n // wide) <= self.count
             fit = [s for s in ((1,) if alone else (1, 2)) if 4 * high * wide * s <= self.arch.sizes["L0C"]]
             for l1, l0 in self._depths(high, wide) if fit else ():

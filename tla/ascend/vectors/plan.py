@@ -186,12 +186,12 @@ def _proved(name: str, operands: list[Operand], sizes: tuple[int, int], scalar: 
     """The best way, once it is proved."""
     tensors = [o.tensor for o in operands]
     layouts = tuple((t.layout, t.offset, t.coord, o.element) for t, o in zip(tensors, operands))
-    key = name, repr(scalar), sizes, room, layouts
-    if found := _PROVED.get(key):
+    key, apart = (name, repr(scalar), sizes, room, layouts), all(t.data is None for t in tensors)
+    if apart and (found := _PROVED.get(key)):
         return tuple(replace(i) for i in found)  # others on other buffers: programs know instructions by identity
     made = _best(name, operands, sizes, scalar)
     _require_lawful(made, operands, sizes, room)
-    if all(t.data is None for t in tensors):
+    if apart:
         if len(_PROVED) >= LIMIT:
             _PROVED.clear()
         _PROVED[key] = made
