@@ -7,7 +7,7 @@ import subprocess
 import numpy as np
 import pytest
 from ascend_activations import activated, built_side, random_block, require_formula
-from ascend_blocks import stated
+from ascend_blocks import moved, stated
 from ascend_bodies import broken_block, changed, flat, found
 from catlass_examples import available
 
@@ -57,12 +57,6 @@ def test_a_random_block_is_proved_for_all_sizes(seed):
     assert report.holds, str(report)
 
 
-def moved(program, values=()):
-    """What a program issues, without what is computed: of a tail all of a tile is."""
-    computes = {e.statement.instruction.name for e in events(program, dict(values)) if isinstance(e.statement, Compute)}
-    return [s for s in stated(program, dict(values)) if s[0] not in computes]
-
-
 @pytest.mark.parametrize("way", some(WAYS, 2))
 def test_its_statements_are_those_of_each_size(way):
     """In the same order, at the same places, with the same fields; and where tiles are whole, what is computed too."""
@@ -74,7 +68,7 @@ def test_its_statements_are_those_of_each_size(way):
             ours, values = made.program_at(known, core)
             if sizes[0] == 64:
                 assert [*stated(ours, values)] == [*stated(program, {})]
-            assert moved(ours, values) == moved(program)
+            assert moved(ours, values) == moved(program, {})
 
 
 @pytest.mark.parametrize("way", some(WAYS, 2))

@@ -7,7 +7,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from ascend_blocks import ANY, equal_to_numpy, example, problem_of, stated
+from ascend_blocks import ANY, equal_to_numpy, example, moved, problem_of, stated
 from ascend_bodies import broken_block, changed, flat, found
 from catlass_examples import available, built
 
@@ -48,7 +48,7 @@ def made():
 
     def of(name):
         if name not in found:
-            found[name] = example(name, dims("M N K", at_most=2**31))
+            found[name] = example(name, dims("M N K", at_most=2**30))
         return found[name]
 
     return of
@@ -67,7 +67,9 @@ def test_its_statements_are_those_of_each_size(name, made):
         known = example(name, problem_of(rng))
         for core, program in enumerate(known.programs):
             ours, values = b.program_at(known, core)
-            assert [*stated(ours, values)] == [*stated(program, {})]
+            assert moved(ours, values) == moved(program, {})
+            if b.plan.activation is None:
+                assert [*stated(ours, values)] == [*stated(program, {})]
 
 
 @pytest.mark.parametrize("name", some(ANY, 14))

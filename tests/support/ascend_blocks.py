@@ -181,11 +181,7 @@ EXAMPLES = {
 #: The swizzles whose blocks one program deals for problems of any size.
 IN_TURN = "GemmIdentityBlockSwizzle", "SplitkGemmIdentityBlockSwizzle", "BlockSchedulerIterateK"
 #: The examples of which there is a program for all sizes: their blocks are dealt in turn, in slices of k too.
-ANY = [
-    n
-    for n, e in EXAMPLES.items()
-    if str(e.more.get("swizzle", IN_TURN[0])).partition("[")[0] in IN_TURN and "activation" not in e.more
-]
+ANY = [n for n, e in EXAMPLES.items() if str(e.more.get("swizzle", IN_TURN[0])).partition("[")[0] in IN_TURN]
 
 #: Activations by their formulas.
 FORMULAS = {
@@ -321,6 +317,12 @@ def stated(program, values):
 def place(program, name, at, bits):
     b = program.buffers[name]
     return b.position if b.position != "GM" else name, (0 if b.position == "GM" else b.address * 8) + at * bits
+
+
+def moved(program, values):
+    """What a program issues, without what is computed: of a tail of sizes that are names all of a tile is."""
+    computes = {e.statement.instruction.name for e in events(program, values) if isinstance(e.statement, Compute)}
+    return [s for s in stated(program, values) if s[0] not in computes]
 
 
 def of(kind, test):

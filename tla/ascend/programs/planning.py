@@ -372,8 +372,8 @@ class _Space:
         if l1[:2] not in self._ways:
             ways: dict[frozenset[Any], tuple[Any, _Way]] = {}
             m, n, _ = self.sizes
-            for swizzle in SWIZZLES:
-                dealt = Dealt(GemmIdentityBlockSwizzle[swizzle](self.sizes, l1, cores=self.count))
+            every = {x: Dealt(GemmIdentityBlockSwizzle[x](self.sizes, l1, cores=self.count)) for x in SWIZZLES}
+            for swizzle, dealt in every.items():
                 # the core with most to compute first: it says soonest that a way is too slow
                 most = {
                     x: -sum(math.prod(dealt.sizes[kind]) * count for kind, count in Counter(x).items())
@@ -385,7 +385,8 @@ class _Space:
                 # where cores compute the same blocks, only what they read tells ways apart
                 key = frozenset(most)
                 ways[key] = min(ways.get(key, (read, way)), (read, way), key=lambda x: x[0])
-            self._ways[l1[:2]] = dealt.sizes, [way for _, way in sorted(ways.values(), key=lambda x: x[0])]
+            sizes = every[SWIZZLES[-1]].sizes
+            self._ways[l1[:2]] = sizes, [way for _, way in sorted(ways.values(), key=lambda x: x[0])]
         return self._ways[l1[:2]]
 
     def _made(self, l1: Any, l0: Any, stages: int, unit_flag: bool, swizzle: Any, beside: Beside | None) -> MatmulBlock:
