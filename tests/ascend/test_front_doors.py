@@ -61,7 +61,7 @@ L0 = [
     )
 ]
 #: Deeper than Python writes.
-DEEP = functools.reduce(lambda x, _: (x,), range(3000), ())
+DEEP = functools.reduce(lambda x, _: (x,), range(15_000), ())
 WRONG = [
     None,
     "x",

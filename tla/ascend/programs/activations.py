@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
 from ...core.arithmetic import round_up
@@ -124,6 +124,12 @@ class Activation:
         unit = max(int(self.element.C0), int(self.to.C0))
         made: Layout = RowMajor.MakeLayout(e, *sizes, ld=round_up(self.tile[1], unit))
         return made
+
+    def taken(self, tile: tuple[int, int], comes: bool) -> int:
+        """The bytes that the buffers of such tiles take of UB; comes: whether what comes has some of its own."""
+        layout = replace(self, tile=tile).layout
+        elements = [*([self.element] if comes else []), *(e for _name, e in self.made)]
+        return sum(STAGES * tile[0] * int(layout(e, tile).stride[0]) * e.bits // 8 for e in elements)
 
     def leaving(self, sizes: tuple[int, int]) -> tuple[str, Tensor]:
         """The last buffer of a tile, and the tensor there."""

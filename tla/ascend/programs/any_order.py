@@ -101,14 +101,18 @@ ONE_TILE = Tiles(1, 1, 1, lambda _tiles: [{}])
 
 def prove_order(program: Program, kinds: Sequence[Mapping[str, int]] = ({},), tiles: Mapping[str, Tiles] = {}) -> Proof:
     """Prove the order of a program in every state at the beginning of a turn of its loops, for any number of turns, and
-    of turns of a loop over tiles in it.
+    of turns of a loop over tiles in it; up to the first side of it in which something is wrong.
 
     kinds   sizes of a block (the values of OF_BLOCK) whose statements differ: with and without barriers
     tiles   the numbers of tiles, by the variable of the loop over them
     """
-    proofs = [_proved(part, kinds, tiles) for part in _apart(program)]
-    findings = {f.what: f for proof in proofs for f in proof.findings}
-    return Proof((*findings.values(),), sum(p.states for p in proofs), sum(p.blocks for p in proofs))
+    states, blocks = 0, 0
+    for side in _apart(program):
+        proof = _proved(side, kinds, tiles)
+        states, blocks = states + proof.states, blocks + proof.blocks
+        if proof.findings:
+            return Proof(tuple({f.what: f for f in proof.findings}.values()), states, blocks)
+    return Proof((), states, blocks)
 
 
 class _Side(NamedTuple):
@@ -119,9 +123,9 @@ class _Side(NamedTuple):
 
 
 def _apart(program: Program) -> Iterator[_Side]:
-    """The sides of a program: the memory of each vector core behind a product, and all other memory on chip, each with the
-    pipes that touch it and the flags between these; and where there are several, the flags of none, with the tensors that
-    one pipe writes and another reads."""
+    """The sides of a program, those of fewest states first: the memory of each vector core behind a product, and all other
+    memory on chip, each with the pipes that touch it and the flags between these; and where there are several, the flags of
+    none, with the tensors that one pipe writes and another reads."""
     buffers = program.buffers
     memories = {b.position for b in buffers.values()} - {"GM"}
     beside = memories.intersection(VECTOR_CORES.values())
@@ -130,11 +134,8 @@ def _apart(program: Program) -> Iterator[_Side]:
         return
     moved = [s for s in walk(program.body) if isinstance(s, (Move, Multiply, Compute))]
     touched = [(pipe_of_statement(s, buffers), _memories(s, buffers)) for s in moved]
-    every = [memories - beside, *({place} for place in sorted(beside))]
+    every = [*({place} for place in sorted(beside)), memories - beside]
     sides = [{pipe for pipe, places in touched if places & side} for side in every]
-    for places, pipes in zip(every, sides):
-        noted = frozenset(n for n, b in buffers.items() if b.position in places)
-        yield _Side(_of(program, functools.partial(_is_of, pipes, buffers)), noted)
     moves = [s for s in moved if isinstance(s, Move)]
     both = {s.dst for s in moves} & {s.src for s in moves if buffers[s.src].position == "GM"}
 
@@ -144,6 +145,9 @@ def _apart(program: Program) -> Iterator[_Side]:
         return isinstance(s, Move) and not both.isdisjoint((s.dst, s.src))
 
     yield _Side(_of(program, between), frozenset(both))
+    for places, pipes in zip(every, sides):
+        noted = frozenset(n for n, b in buffers.items() if b.position in places)
+        yield _Side(_of(program, functools.partial(_is_of, pipes, buffers)), noted)
 
 
 def _memories(s: Move | Multiply | Compute, buffers: Mapping[str, Buffer]) -> set[str]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ...algebra.codomain import cosize
 from ...core.arithmetic import round_up
 from ..transfers.side import tensor_at
-from .activations import BESIDE, STAGES, Activation
+from .activations import BESIDE, STAGES
 from .block import Plan, placed
 from .estimate import PACKAGE, Costs, Rates, packages
 from .statements import Part
@@ -45,15 +45,8 @@ def besides(plan: Plan) -> Iterator[Beside]:
         room = plan.arch.sizes["UB"] - stages * held
         for columns in dict.fromkeys((wide, min(wide, round_up(-(-wide // WIDTHS), COLUMNS)))):
             heights = dict.fromkeys(-(-high // 2**i) for i in range(high.bit_length() + 1))
-            fit = [rows for rows in heights if _used(plan, of, rows, columns) <= room]
+            fit = [rows for rows in heights if of.taken((rows, columns), whole) <= room]
             yield from (Beside((rows, columns), stages) for rows in fit[:HEIGHTS])
-
-
-def _used(plan: Plan, of: Activation, rows: int, columns: int) -> int:
-    """The bytes of a tile's buffers: of what comes, where that is not C of a block, and of what is made."""
-    elements = [e for _name, e in of.made] + [plan.c.element] * (plan.split is None)
-    wide = round_up(columns, max(int(of.element.C0), int(of.to.C0)))
-    return sum(STAGES * rows * wide * e.bits // 8 for e in elements)
 
 
 class _Work(NamedTuple):

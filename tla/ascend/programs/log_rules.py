@@ -39,17 +39,10 @@ ENDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 #: The memories of a Mmad's operands: c, a, b and biases.
 OPERANDS = {"c": "L0C", "a": "L0A", "b": "L0B", "bias": "Bias"}
 #: Fields that change what is multiplied or moved in a way that is not read here: they have to be 0.
-UNREAD: tuple[str, ...] = (
-    "isBias",
-    "enSsparse",
-    "enWinogradA",
-    "enWinogradB",
-    "fmOffset",
-    "enSmallK",
-    "filterSizeW",
-    "filterSizeH",
+UNREAD = (
+    *("isBias", "enSsparse", "enWinogradA", "enWinogradB", "fmOffset", "enSmallK", "filterSizeW", "filterSizeH"),
+    *("leftPadding", "paddingValue", "padValue", "addrMode"),
 )
-UNREAD += ("leftPadding", "paddingValue", "padValue", "addrMode")
 
 
 class Logged(NamedTuple):

@@ -28,7 +28,7 @@ from ..schedules.schedule import positive, sizes_of
 from ..schedules.swizzles import require_product_swizzle
 from ..tags import GIVEN, ColumnMajor, PaddingColumnMajor, PaddingRowMajor, RowMajor, Tag, nZ, zN
 from ..transfers.fixpipe import settings_of
-from .activations import BESIDE, STAGES, Activation, require_activation, require_pair
+from .activations import BESIDE, Activation, require_activation, require_pair
 from .any_matmul import AnyMatmulBlock
 from .any_names import NAMES, unit_of
 from .any_paddings import AnyPaddings
@@ -237,21 +237,15 @@ def _require_whole_tiles(tile: tuple[int, int], part: tuple[int, int]) -> None:
 
 def _tile(plan: Plan, of: Activation) -> tuple[int, int]:
     """The largest tile that UB has room for: as many rows as a vector core has of a block, halved; then its columns."""
-    (m, n, _), room = plan.tiling.l1, plan.arch.sizes["UB"]
-    elements = [e for _name, e in of.made]
-    if plan.split is None:
-        m, elements = -(-m // BESIDE), [*elements, plan.c.element]
+    (m, n, _), room, comes = plan.tiling.l1, plan.arch.sizes["UB"], plan.split is None
+    if comes:
+        m = -(-m // BESIDE)
     else:
         (m, n), c = share(plan, m, n, 0)[1], in_ub(plan, m, n)
         room -= plan.tiling.stages["UB"] * int(cosize(c)) * plan.c.element.bits // 8
-
-    def used(rows: int, columns: int) -> int:
-        layout = replace(of, tile=(rows, columns)).layout
-        return sum(STAGES * rows * int(layout(e, (rows, columns)).stride[0]) * e.bits // 8 for e in elements)
-
-    while m > 1 and used(m, n) > room:
+    while m > 1 and of.taken((m, n), comes) > room:
         m = -(-m // 2)
-    while n > COLUMNS and used(m, n) > room:
+    while n > COLUMNS and of.taken((m, n), comes) > room:
         n = -(-n // 2 // COLUMNS) * COLUMNS
     return m, n
 
