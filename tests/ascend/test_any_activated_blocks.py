@@ -181,6 +181,12 @@ def test_tiles_that_reach_behind_a_share_are_refused_and_the_fix_works():
         activated(SIZES, arch=Ascend950, split="SPLIT_M", ub=(5, 40))
     assert "write ub=(4, 32)" in str(e.value)
     assert activated(SIZES, arch=Ascend950, split="SPLIT_M", ub=(4, 32), activation="relu").check().holds
+    tiles, more = ((80, 736, 16),) * 2, {"arch": Ascend950, "split": "NO_SPLIT"}
+    assert activated((80, 80, 80), tiles=tiles, **more).plan.activation.tile == (
+        3,
+        736,
+    )  # 80 halved as often as it has to
+    assert activated(SIZES, tiles=tiles, **more).plan.activation.tile == (2, 736)
 
 
 # ----------------------------------------------------------------------------------------------------------------- text

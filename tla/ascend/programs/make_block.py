@@ -100,7 +100,8 @@ def block(
     activation     gelu, silu, sigmoid, tanh, relu, leaky_relu, or ("leaky_relu", slope): of C, half or float, which then
                    lies in a workspace that the kernel is given, or with split= in the unified buffers alone
     d              the type of D, or with its layout; by default that of C
-    ub             (m, n) of what a unified buffer holds of C at a time; by default half of l1's rows, or as many as fit
+    ub             (m, n) of what a unified buffer holds of C at a time; by default half of l1's rows, or as many as fit.
+                   With split= of sizes that are names they divide what a vector core has of l1
     Returns        MatmulBlock; of sizes that are names AnyMatmulBlock, whose matrices have tags
     Raises         LeafTypeError for types and tags that no instruction has; RangeError for tiles that do not fit, or
                    lie at no whole unit; Unproven for a transfer that is not proved to be right
@@ -215,24 +216,23 @@ def _with_activation(plan: Plan, name: str, slope: float | None, d: Any, ub: Any
     of = Activation(name, plan.arch, plan.c.element, out.element, (1, 1), slope)
     of.applied(None, lambda _i, _read: None)  # each instruction has these types, or says which it has
     tile = _tile(plan, of) if ub is None else require_pair("ub", "a block", ub)
-    unit = int(plan.c.element.C0)
-    if plan.split is not None and tile[1] % unit and tile[1] < share(plan, *plan.tiling.l1[:2], 0)[1][1]:
-        expected, fix = (
-            f"columns in multiples of {unit}: whole 32 bytes",
-            f"write ub=({tile[0]}, {round_up(tile[1], unit)})",
-        )
-        raise RangeError(f"ub={shown(tile)} of a block with split=", expected, fix)
-    if open_ and plan.split is not None:
-        _require_whole_tiles(tile, share(plan, *plan.tiling.l1[:2], 0)[1])
+    if plan.split is not None:
+        unit, part = int(plan.c.element.C0), share(plan, *plan.tiling.l1[:2], 0)[1]
+        what = f"ub={shown(tile)} of a block with split="
+        if tile[1] % unit and tile[1] < part[1]:
+            expected, fix = f"columns in multiples of {unit}: whole 32 bytes", round_up(tile[1], unit)
+            raise RangeError(what, expected, f"write ub=({tile[0]}, {fix})")
+        whole = _divisor(part[0], tile[0], 1), _divisor(part[1], tile[1], unit)
+        if open_ and ub is not None and whole != tile:  # all of each tile is computed
+            expected = f"sizes that divide a vector core's ({shown(part)})"
+            raise RangeError(f"{what}, of sizes that are names", expected, f"write ub={whole}")
+        tile = whole if open_ else tile
     return replace(plan, activation=replace(of, tile=tile), d=out)
 
 
-def _require_whole_tiles(tile: tuple[int, int], part: tuple[int, int]) -> None:
-    """RangeError for tiles that reach behind a vector core's part of a block, where all of each is computed."""
-    if any(whole % size for size, whole in zip(tile, part) if size < whole):
-        mended = tuple(max(n for n in range(1, size + 1) if whole % n == 0) for size, whole in zip(tile, part))
-        what = f"ub={shown(tile)} of a block with split=, of sizes that are names"
-        raise RangeError(what, f"sizes that divide a vector core's ({shown(part)})", f"write ub={mended}")
+def _divisor(whole: int, most: int, unit: int) -> int:
+    """The largest divisor of a size that is a multiple of a unit and `most` at most; `most`, where that is all of it."""
+    return most if most >= whole else max(n for n in range(unit, most + 1, unit) if whole % n == 0)
 
 
 def _tile(plan: Plan, of: Activation) -> tuple[int, int]:
