@@ -6,10 +6,10 @@ import subprocess
 
 import numpy as np
 import pytest
-from ascend_activations import activated, built_side, random_block, require_formula
+from ascend_activations import activated, random_block, require_formula
 from ascend_blocks import moved, stated
 from ascend_bodies import broken_block, changed, flat, found
-from catlass_examples import available
+from catlass_examples import OF_ANY_SIZE, available, built_side, places_of
 
 from tla import RangeError, dims
 from tla.ascend import Ascend950, float32, half
@@ -210,12 +210,10 @@ def test_the_text_does_what_the_program_says_at_every_size(way, tmp_path):
     issues."""
     made, rng = activated(SIZES, **PADDED) if way == "padded" else of(way), np.random.default_rng(8)
     gm = [b for b in made.program.buffers.values() if b.position == "GM"]
-    places = ", ".join(f"reinterpret_cast<uint8_t *>({t.address:#x}ull)" for t in gm)
-    call = "tla_log::block_index() = atoi(v[1]); tla_log::block_count() = atoi(v[2]);"
-    call += f" kernel_main(atoi(v[3]), atoi(v[4]), atoi(v[5]), {places});"
-    text, local = made.text(), {n: b.address * 8 // b.element.bits for n, b in made.buffers.items()}
+    call, text, arch = OF_ANY_SIZE.format(", ".join(places_of(gm))), made.text(), made.plan.arch.name
+    local = {n: b.address * 8 // b.element.bits for n, b in made.buffers.items()}
     sides = {
-        sub: built_side(text, made, tmp_path, "AIC" if sub is None else "AIV", sub or 0, call) for sub in (None, 0, 1)
+        sub: built_side(text, arch, tmp_path, "AIC" if sub is None else "AIV", call, sub or 0) for sub in (None, 0, 1)
     }
     for sizes in rng.integers(1, 140, (amount(2, 30), 3)).tolist():
         known = made.at(M=sizes[0], N=sizes[1], K=sizes[2])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from ascend_blocks import ANY, equal_to_numpy, example, moved, problem_of, stated
 from ascend_bodies import broken_block, changed, flat, found
-from catlass_examples import available, built
+from catlass_examples import OF_ANY_SIZE, available, built_side, places_of
 
 from tla import MakeLayout, ascend, dim, dims
 from tla.ascend import (
@@ -493,16 +493,8 @@ def test_the_text_does_what_the_block_does_at_every_size(name, tmp_path):
         (m, n, dim("K", at_most=2**29, multiple_of=unit)),
         **{"l1": TILES[0], "l0": TILES[1], **TEXTS[name]},
     )
-    main = (
-        "int main(int, char **v) { tla_log::block_index() = atoi(v[1]); tla_log::block_count() = atoi(v[2]);"
-        " kernel_main(atoi(v[3]), atoi(v[4]), atoi(v[5])%s); }\n"
-    )
-    places = "".join(
-        f", reinterpret_cast<uint8_t *>({t.address:#x}ull)" for t in b.program.buffers.values() if t.position == "GM"
-    )
-    defined = "#ifndef __global__\n#define __global__\n#endif\n"
-    arch = "Ascend950" if "950" in b.plan.arch.name else "AtlasA2"
-    program = built(defined + b.text() + main % places, arch, tmp_path, f"any_{name.replace(' ', '_')}")
+    call = OF_ANY_SIZE.format(", ".join(places_of(t for t in b.program.buffers.values() if t.position == "GM")))
+    program = built_side(b.text(), b.plan.arch.name, tmp_path, "AIC", call)
     rng = np.random.default_rng(9)
     for _ in range(amount(4, 60)):
         high, wide, deep = problem_of(rng)

@@ -5,7 +5,7 @@ import re
 import subprocess
 
 import pytest
-from catlass_examples import available, built
+from catlass_examples import NUMBERED, available, built_side, places_of
 
 from tla.ascend import (
     Ascend950,
@@ -203,18 +203,8 @@ needs_catlass = pytest.mark.skipif(available() is not None, reason=str(available
 
 def log_of(b, language, folder, core, sizes=()):
     """What a core logs that runs the text of a block."""
-    call = ", ".join(
-        [*map(str, sizes), *(f"reinterpret_cast<uint8_t *>({t.address:#x}ull)" for t in b.tensors.values())]
-    )
-    main = (
-        "int main(int, char **argv) { tla_log::block_index() = atoi(argv[1]); tla_log::block_count() = atoi(argv[2]); "
-        "kernel_main(%s); }\n"
-    )
-    defined = "#ifndef __global__\n#define __global__\n#endif\n"
-    arch = "Ascend950" if "950" in b.plan.arch.name else "AtlasA2"
-    program = built(
-        defined + b.text(language) + main % call, arch, folder, f"{language}_{abs(hash((language, b.problem, call)))}"
-    )
+    call = f"{NUMBERED} kernel_main({', '.join([*map(str, sizes), *places_of(b.tensors.values())])});"
+    program = built_side(b.text(language), b.plan.arch.name, folder, "AIC", call)
     return subprocess.run(
         [program, str(core), str(len(b.programs))], capture_output=True, text=True, check=True
     ).stdout.splitlines()

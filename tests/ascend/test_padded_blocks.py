@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from ascend_blocks import stated
-from catlass_examples import available, built
+from ascend_bodies import changed, flat
+from catlass_examples import OF_ANY_SIZE, available, built_side, places_of
 from catlass_logs import LOGS
 
 from tla import LeafTypeError, MakeLayout, RangeError, Unproven, dim, dims
@@ -431,7 +432,10 @@ def test_every_fault_of_a_vector_core_of_any_size_is_found(name, small):
         changes += [(i, s, (s._replace(id=1 - s.id),)) for i, s in numbered if isinstance(s, programs.SetFlag)]
         for i, s, instead in some(changes, 12):
             wrong = AnyPaddings(b.plan.arch, b.paddings.matrices)
-            wrong.__dict__["bodies"] = {**b.paddings.bodies, which: changed(body, i, instead)}
+            wrong.__dict__["bodies"] = {
+                **b.paddings.bodies,
+                which: changed(body, i, lambda _, instead=instead: instead),
+            }
             assert fails(wrong), s
 
 
@@ -443,41 +447,14 @@ def fails(paddings):
     return bool(findings) or not report.holds
 
 
-def flat(body):
-    for s in body:
-        yield s
-        yield from flat(getattr(s, "body", ()))
-
-
-def changed(body, at, instead):
-    """A body whose statement number `at`, of all in it, is another, or none."""
-    count = iter(range(10**6))
-
-    def go(statements):
-        for s in statements:
-            if next(count) == at:
-                yield from instead
-            else:
-                yield s._replace(body=tuple(go(s.body))) if hasattr(s, "body") else s
-
-    return tuple(go(body))
-
-
 @pytest.mark.skipif(available() is not None, reason=str(available()))
 @pytest.mark.parametrize("name", ["B", "fractals of columns", "bytes in blocks"])
 def test_the_text_for_any_size_does_what_the_block_does(name, small, tmp_path):
     """Vector cores, compiled once, for sizes of which some leave cores without rows: their logs are checked."""
     b = any_size(name)
-    main = "int main(int, char **v) { tla_log::block_index() = atoi(v[1]); tla_log::block_count() = atoi(v[2]);"
-    places = [t for t in b.program.buffers.values() if t.position == "GM"]
-    call = "".join(f", reinterpret_cast<uint8_t *>({t.address:#x}ull)" for t in places)
-    text = "#ifndef __global__\n#define __global__\n#endif\n" + b.text()
-    text += f"{main} kernel_main(atoi(v[3]), atoi(v[4]), atoi(v[5]){call}); }}"
+    call = OF_ANY_SIZE.format(", ".join(places_of(t for t in b.program.buffers.values() if t.position == "GM")))
     for side in ("AIV", "AIC"):
-        told = "".join(
-            f"#undef ASCEND_IS_{x}\n#define ASCEND_IS_{x} constexpr ({int(x == side)})\n" for x in ("AIC", "AIV")
-        )
-        program = built(told + text, "AtlasA2", tmp_path, f"{side}_{name}", side)
+        program = built_side(b.text(), "AtlasA2", tmp_path, side, call)
         for m, n, k in [(1, 2, 70), (9, 33, 1100), (70, 65, 40)]:
             known = b.at(M=m, N=n, K=k)
             for core in range(b.cores if side == "AIC" else 2 * b.cores):
@@ -494,16 +471,10 @@ def test_the_text_for_any_size_does_what_the_block_does(name, small, tmp_path):
 def test_the_text_compiles_and_logs_what_the_programs_are(way, tmp_path):
     """Both sides of the kernel, compiled by CATLASS's host stubs: what a core logs is checked like any other's."""
     given = made((21, 32, 70), {"A": way}, a=float32, b=float32)
-    call = ", ".join(f"reinterpret_cast<uint8_t *>({t.address:#x}ull)" for t in given.tensors.values())
-    text = "#ifndef __global__\n#define __global__\n#endif\n" + given.text()
-    text += f"int main() {{ tla_log::block_index() = 0; kernel_main({call}); }}"
+    call = f"tla_log::block_index() = 0; kernel_main({', '.join(places_of(given.tensors.values()))});"
     for side, result in (("AIV", None), ("AIC", given.result(given.schedule.table[0]))):
-        told = "".join(
-            f"#undef ASCEND_IS_{x}\n#define ASCEND_IS_{x} constexpr ({int(x == side)})\n" for x in ("AIC", "AIV")
-        )
-        lines = subprocess.run(
-            [built(told + text, "AtlasA2", tmp_path, side, side)], capture_output=True, text=True, check=True
-        ).stdout.splitlines()
+        program = built_side(given.text(), "AtlasA2", tmp_path, side, call)
+        lines = subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()
         tiles = given.paddings.matrices[0].tiles(given.paddings.room[way], 0, given.paddings.count)
         results = [result] if result else [Copied("WA", "A", tuple(tiles))]
         report = check(lines, given.tensors, results)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from ascend_blocks import dropped, field, of, require_found, stated
-from catlass_examples import available, built
+from catlass_examples import available, built_side, places_of
 
 from tla import LeafTypeError, RangeError, Unproven, dim, dims
 from tla.ascend import (
@@ -210,22 +210,13 @@ def test_each_side_has_its_own_flags():
 @pytest.mark.parametrize("sizes", [(), (70, 90, 100)], ids=["known", "any size"])
 def test_the_text_compiles_and_moves_what_the_program_does(sizes, tmp_path):
     made = over((70, 90, 100), unit_flag=True)
-    call = ", ".join(f"reinterpret_cast<uint8_t *>({t.address:#x}ull)" for t in made.tensors.values())
+    call, written = ", ".join(places_of(made.tensors.values())), made
     if sizes:
         written = over(dims("M N K", at_most=2**29), unit_flag=True)
         call = f"{', '.join(map(str, sizes))}, {call}"
-    text = (
-        "#ifndef __global__\n#define __global__\n#endif\n"
-        + (written if sizes else made).text()
-        + f"int main() {{ kernel_main({call}); }}"
-    )
     for side, mine in (("AIC", None), ("AIV", "AIV0")):
-        sides = (("AIC", mine is None), ("AIV", mine is not None))
-        told = "".join(f"#undef ASCEND_IS_{x}\n#define ASCEND_IS_{x} constexpr ({int(is_it)})\n" for x, is_it in sides)
-        cpp = told + text
-        lines = subprocess.run(
-            [built(cpp, "Ascend950", tmp_path, side)], capture_output=True, text=True, check=True
-        ).stdout
+        program = built_side(written.text(), "Ascend950", tmp_path, side, f"kernel_main({call});")
+        lines = subprocess.run([program], capture_output=True, text=True, check=True).stdout
         body = read_log(lines.splitlines(), Ascend950, made.tensors.values()).body
         logged = [
             (s.instruction.name, s.instruction.dst, s.instruction.src) for s in body if isinstance(s, programs.Move)

@@ -2,9 +2,8 @@
 
 import subprocess
 
-import numpy as np
-from ascend_blocks import FORMULAS, WITHIN
-from catlass_examples import built
+from ascend_blocks import FORMULAS, agrees
+from catlass_examples import built_side, places_of
 
 from tla import dims
 from tla.ascend import (
@@ -73,29 +72,13 @@ def random_block(rng, named=False):
 
 def require_formula(made, x, y, z, c):
     """What a block makes of these numbers is the formula of c, but for what its types round."""
-    of = made.plan.activation
     found = made.execute(x, y, z if made.plan.bias else None)
-    relative, absolute = max(WITHIN[of.element], WITHIN[of.to])
-    assert np.allclose(found, FORMULAS[of.name](c), relative, absolute)
-
-
-def built_side(text, made, folder, side, sub, call):
-    """A host's program of one side of a kernel, of which main does `call`."""
-    told = "".join(
-        f"#undef ASCEND_IS_{x}\n#define ASCEND_IS_{x} constexpr ({int(x == side)})\n" for x in ("AIC", "AIV")
-    )
-    told += f"#define GetSubBlockIdx() GetBlockIdx() * 0 + {sub}\n#ifndef __global__\n#define __global__\n#endif\n"
-    whole = f"{told}{text}int main(int, char **v) {{ {call} }}"
-    return built(whole, made.plan.arch.name, folder, f"{side}{sub}", side)
-
-
-def places_of(made):
-    """The tensors of a block as arguments of a kernel."""
-    return [f"reinterpret_cast<uint8_t *>({t.address:#x}ull)" for t in made.tensors.values()]
+    assert agrees(found, FORMULAS[made.plan.activation.name](c), made.plan)
 
 
 def logged(text, made, folder, side, sub):
     """What one side of a kernel logs on its first core."""
     sizes = [*map(str, made.problem)] if "uint32_t m" in text else []
-    program = built_side(text, made, folder, side, sub, f"kernel_main({', '.join([*sizes, *places_of(made)])});")
+    call = f"kernel_main({', '.join([*sizes, *places_of(made.tensors.values())])});"
+    program = built_side(text, made.plan.arch.name, folder, side, call, sub)
     return subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()

@@ -448,6 +448,26 @@ def built(text, arch, folder, name, core="AIC"):
     return folder / name
 
 
+def built_side(text, arch, folder, side, call, sub=0):
+    """The program of one side of a kernel, of which main does `call`; sub: the number of a vector core beside its core."""
+    told = "".join(
+        f"#undef ASCEND_IS_{x}\n#define ASCEND_IS_{x} constexpr ({int(x == side)})\n" for x in ("AIC", "AIV")
+    )
+    told += f"#define GetSubBlockIdx() GetBlockIdx() * 0 + {sub}\n#ifndef __global__\n#define __global__\n#endif\n"
+    return built(f"{told}{text}int main(int, char **v) {{ {call} }}", arch, folder, f"{side}{sub}", side)
+
+
+#: What main does first in a program that takes the number of its core, and how many there are; and behind it in one that
+#: takes m, n and k too.
+NUMBERED = "tla_log::block_index() = atoi(v[1]); tla_log::block_count() = atoi(v[2]);"
+OF_ANY_SIZE = NUMBERED + " kernel_main(atoi(v[3]), atoi(v[4]), atoi(v[5]), {});"
+
+
+def places_of(tensors):
+    """Tensors as arguments of a kernel."""
+    return [f"reinterpret_cast<uint8_t *>({t.address:#x}ull)" for t in tensors]
+
+
 def convolved(program, numbers):
     """The lines that example 24 logs."""
     return subprocess.run([program, *map(str, numbers)], capture_output=True, text=True, check=True).stdout.splitlines()

@@ -224,23 +224,23 @@ class AnyMatmulBlock:
         m, n, _ = self.plan.tiling.l1
         least = [math.gcd(t, unit_of(x)) for t, x in zip((m, n), self.problem)]
         rows, columns = least if min(least) >= 16 else (16, 16)
-        sizes = [{"tileM": rows, "tileN": columns, "rowsM": rows}]
+        extents = [(rows, columns)]
         if self.plan.split in SPLITS:  # of few rows or columns the second core has none
-            sizes.append({"tileM": least[0], "tileN": least[1], "rowsM": least[0]})
-        sizes += (
-            [{"tileM": m, "tileN": n, "rowsM": m}] if m // 16 * (n // 16) >= FEW_FRACTALS or self.plan.vectors else []
-        )
+            extents.append((least[0], least[1]))
+        if m // 16 * (n // 16) >= FEW_FRACTALS or self.plan.vectors:
+            extents.append((m, n))
         # of slices the last has the end of k, whose parts are gone through; where k is a number, each that has a tile
         step, k = self.plan.tiling.l1[2], known(self.problem[2])
         cuts = range(self.slices)[-1:] if k is None else range(min(self.slices, -(-k // step)))
-        yield from ({**x, "slice": cut} for x in sizes for cut in cuts)
+        for (high, wide), cut in itertools.product(dict.fromkeys(extents), cuts):
+            yield {"tileM": high, "tileN": wide, "rowsM": high, "slice": cut}
 
     def _tiles(self) -> dict[str, Tiles]:
         """The numbers of tiles of a block, of k and of each vector core, by the variables of loops."""
         found, of = {"kTile": self._tiles_of_k()}, self.plan.activation
         if of is not None:
-            (m, n, _), (rows, columns) = self.plan.tiling.l1, of.tile
-            (m, n), step = ((m, n), BESIDE) if self.plan.split is None else (share(self.plan, m, n, 0)[1], 1)
+            (m, n), (rows, columns) = share(self.plan, *self.plan.tiling.l1[:2], 0)[1], of.tile
+            step = BESIDE if self.plan.split is None else 1
             most = ceil_div(ceil_div(m, rows) * ceil_div(n, columns), step)
             tiles = Tiles(0, int(most), 1, lambda turns: [dict.fromkeys(("ubTiles0", "ubTiles1"), step * turns)])
             found |= dict.fromkeys(("ubTurn0", "ubTurn1"), tiles)
@@ -303,11 +303,11 @@ class AnyMatmulBlock:
     def _ends_of_vector_tiles(self) -> tuple[list[int], list[int]]:
         """Sizes of blocks, rows and columns, with a whole tile of a vector core and less than one; of two shares the first
         with more tiles."""
-        of, split, (m, n, _) = self.plan.activation, self.plan.split, self.plan.tiling.l1
+        of, split = self.plan.activation, self.plan.split
         if of is None:
             return [], []
         mode = SPLITS[split][0] if split in SPLITS else None
-        part = (m, n) if split is None else share(self.plan, m, n, 0)[1]
+        part = share(self.plan, *self.plan.tiling.l1[:2], 0)[1]
         sizes = [2 * size + 1 if i == mode else size + size // 2 + 1 for i, size in enumerate(of.tile)]
         rows, columns = ([n] if tile < whole else [] for n, tile, whole in zip(sizes, of.tile, part))
         return rows, columns

@@ -11,19 +11,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from ...algebra.codomain import cosize
 from ...core.arithmetic import round_up
 from ..transfers.side import tensor_at
-from .activations import BESIDE, STAGES
+from .activations import STAGES
 from .block import Plan, placed
 from .estimate import PACKAGE, Costs, Rates, packages
 from .statements import Part
-from .vector_cores import MOST_UB, buffer_rows, in_ub, share, tiles_of
+from .vector_cores import COLUMNS, MOST_UB, buffer_rows, room_of_tiles, tiles_of
 
 #: How many heights of tiles of vector cores are tried, each half of the one before; and how many widths.
 HEIGHTS, WIDTHS = 3, 2
-#: The columns that tiles have whole numbers of, and the bytes that a repeat of the vector unit computes.
-COLUMNS, REPEAT = 16, 256
+#: The bytes that a repeat of the vector unit computes.
+REPEAT = 256
 
 
 class Beside(NamedTuple):
@@ -36,13 +35,10 @@ class Beside(NamedTuple):
 def besides(plan: Plan) -> Iterator[Beside]:
     """The tiles of UB that are tried: as high as UB has room for of what a vector core has of a block, half and a quarter of
     that; as wide, and half."""
-    (m, n, _), of = plan.tiling.l1, plan.activation
+    of, whole = plan.activation, plan.split is None
     assert of is not None
-    whole = plan.split is None
-    high, wide = (-(-m // BESIDE), n) if whole else share(plan, m, n, 0)[1]
-    held = 0 if whole else int(cosize(in_ub(plan, m, n))) * plan.c.element.bits // 8
     for stages in (0,) if whole else range(1, MOST_UB + 1):
-        room = plan.arch.sizes["UB"] - stages * held
+        (high, wide), room = room_of_tiles(plan, stages)
         for columns in dict.fromkeys((wide, min(wide, round_up(-(-wide // WIDTHS), COLUMNS)))):
             heights = dict.fromkeys(-(-high // 2**i) for i in range(high.bit_length() + 1))
             fit = [rows for rows in heights if of.taken((rows, columns), whole) <= room]

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ...algebra.codomain import cosize
 from ...core.arithmetic import round_up
 from ...core.element import Element, half, uint64
 from ...core.errors import LeafTypeError, RangeError, require_type
@@ -28,7 +27,7 @@ from ..schedules.schedule import positive, sizes_of
 from ..schedules.swizzles import require_product_swizzle
 from ..tags import GIVEN, ColumnMajor, PaddingColumnMajor, PaddingRowMajor, RowMajor, Tag, nZ, zN
 from ..transfers.fixpipe import settings_of
-from .activations import BESIDE, Activation, require_activation, require_pair
+from .activations import Activation, require_activation, require_pair
 from .any_matmul import AnyMatmulBlock
 from .any_names import NAMES, unit_of
 from .any_paddings import AnyPaddings
@@ -38,10 +37,8 @@ from .mmad import MX_PAIR, accumulator_of, require_scaled, require_sparse
 from .paddings import Padded, padded, paddings_of
 from .scales import require_scales
 from .sparse import INDEX_COLUMNS, require_sparse_tiles
-from .vector_cores import MOST_UB, in_ub, require_split, require_whole_halves, share
+from .vector_cores import COLUMNS, MOST_UB, require_split, require_whole_halves, room_of_tiles, share
 
-#: The columns that a default tile of UB has a multiple of: whole 32 bytes of each type.
-COLUMNS = 16
 #: The stages of each memory, where nothing else is said.
 MEMORY_STAGES = {"L1": 2, "L0A": 2, "L0B": 2, "L0C": 1}
 
@@ -237,12 +234,8 @@ def _divisor(whole: int, most: int, unit: int) -> int:
 
 def _tile(plan: Plan, of: Activation) -> tuple[int, int]:
     """The largest tile that UB has room for: as many rows as a vector core has of a block, halved; then its columns."""
-    (m, n, _), room, comes = plan.tiling.l1, plan.arch.sizes["UB"], plan.split is None
-    if comes:
-        m = -(-m // BESIDE)
-    else:
-        (m, n), c = share(plan, m, n, 0)[1], in_ub(plan, m, n)
-        room -= plan.tiling.stages["UB"] * int(cosize(c)) * plan.c.element.bits // 8
+    comes = plan.split is None
+    (m, n), room = room_of_tiles(plan, plan.tiling.stages.get("UB", 0))
     while m > 1 and of.taken((m, n), comes) > room:
         m = -(-m // 2)
     while n > COLUMNS and of.taken((m, n), comes) > room:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from ...algebra.codomain import cosize
 from ...core.element import Element
 from ...core.errors import LeafTypeError
 from ...core.int_tuple import quoted
@@ -36,6 +37,8 @@ from .statements import Part, SetFlag, WaitFlag
 SPLIT_MODES = ("NO_SPLIT", *SPLITS)
 #: The ids of the flags between a core for matrices and its vector cores: a buffer is empty; it is full.
 EMPTY, FULL = 6, 8
+#: The columns of which tiles of UB that are chosen have whole numbers: whole 32 bytes of each type.
+COLUMNS = 16
 #: The most stages of a unified buffer, each with an id of its own.
 MOST_UB = FULL - EMPTY
 #: The ids of the flags by which a block in the workspace is there, and by which those so far have been waited for.
@@ -74,14 +77,27 @@ def require_whole_halves(split: str, unit_flag: bool, widths: set[int], c: Eleme
 
 
 def share(plan: Any, m: Any, n: Any, core: int) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """The part of a block of (m, n) that a vector core has: where it begins, and its sizes; 0 or less where it has none."""
-    if plan.split == "NO_SPLIT":
+    """The part of a block of (m, n) that a vector core has: where it begins, and its sizes, 0 or less where it has none; all
+    of it over a workspace, of which both take tiles in turn."""
+    if plan.split in (None, "NO_SPLIT"):
         return (0, 0), (m, n)
     mode = SPLITS[plan.split][0]
     whole = (m, n)[mode]
     half = half_of(plan.split, whole)
     start, left = core * half, smaller(half, whole - core * half)
     return ((start, 0), (left, n)) if mode == 0 else ((0, start), (m, left))
+
+
+def room_of_tiles(plan: Any, stages: int) -> tuple[tuple[int, int], int]:
+    """The rows and columns of the largest tile of UB that is chosen, and the bytes that there are for tiles.
+
+    stages   of C that UB has, 0 over a workspace
+    """
+    (m, n, _), room = plan.tiling.l1, plan.arch.sizes["UB"]
+    high, wide = share(plan, m, n, 0)[1]
+    if plan.split is None:
+        return (-(-high // BESIDE), wide), room
+    return (high, wide), room - stages * int(cosize(in_ub(plan, m, n))) * plan.c.element.bits // 8
 
 
 def in_ub(plan: Any, m: Any, n: Any) -> Layout:
